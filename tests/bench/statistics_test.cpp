@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "vernier/bench/duel.h"
+#include "vernier/bench/paired_timing.h"
 
 namespace vernier {
 namespace {
@@ -42,10 +42,10 @@ class Clockwork : public Runner {
   double seconds_;
 };
 
-TEST(Duel, RatiosAreOfTheOtherToTheFirst) {
+TEST(PairedTiming, RatiosAreOfTheOtherToTheFirst) {
   Clockwork first("a", 0.01), second("b", 0.03);
   const auto result =
-      duel({&first, &second}, {}, {.warmup = 0.05, .duration = 0.5, .min_runs = 30, .rounds = 5});
+      time_paired({&first, &second}, {}, {.warmup = 0.05, .duration = 0.5, .min_runs = 30, .rounds = 5});
   ASSERT_EQ(result.ratios.size(), 1U);
   EXPECT_DOUBLE_EQ(result.ratios[0], 3);
   EXPECT_DOUBLE_EQ(result.intervals[0].low, 3);

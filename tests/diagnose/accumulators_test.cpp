@@ -1,7 +1,7 @@
 // Sums in narrow accumulators, added up here term by term.
 #include <gtest/gtest.h>
 
-#include "diagnose/precision_suspects.h"
+#include "diagnose/precision_flags.h"
 #include "vernier/numeric/minifloat.h"
 
 namespace vernier {

@@ -35,7 +35,7 @@ NamedData fed_back(double gain) {
 }
 
 // Of an engine that rounds otherwise than the reference, and adds that to one of the results.
-std::vector<Suspect> suspects_of_loop(double gain, double added) {
+std::vector<FlaggedNode> flagged_of_loop(double gain, double added) {
   const Model model = parse_graph(kFedBack);
   const NamedData inputs = fed_back(gain);
   const auto noisy = run_reference(model, inputs, {.noise_seed = 99}).outputs;
@@ -44,14 +44,14 @@ std::vector<Suspect> suspects_of_loop(double gain, double added) {
         results[0] = noisy[0];
         add_to_element("loop", 3, added)(node, operands, results);
       });
-  RunnerSubject subject(runner, model, nullptr);
-  return check_on_own_inputs(subject, subject.show(inputs), inputs).suspects;
+  RunnerUnderTest tested(runner, model, nullptr);
+  return check_on_own_inputs(tested, tested.show(inputs), inputs).flagged_nodes;
 }
 
 TEST(Amplified, ALoopMayMakeOfRoundingWhatNoiseMakesOfIt) {
-  EXPECT_THAT(suspects_of_loop(3, 0), IsEmpty());
-  EXPECT_THAT(suspects_of_loop(0.05, 0), IsEmpty());
-  EXPECT_THAT(suspects_of_loop(0.05, 0.1), SizeIs(1));
+  EXPECT_THAT(flagged_of_loop(3, 0), IsEmpty());
+  EXPECT_THAT(flagged_of_loop(0.05, 0), IsEmpty());
+  EXPECT_THAT(flagged_of_loop(0.05, 0.1), SizeIs(1));
 }
 
 TEST(Amplified, AModelIsAsIllConditionedAsItsOwnTypesMakeIt) {
@@ -134,8 +134,8 @@ TEST(Amplified, BoundsCountWhatControlFlowRoundsInside) {
     }})",
                                                 type, type == "f32" ? 1 : 16));
     PlantedRunner runner(model, nullptr);
-    RunnerSubject subject(runner, model, nullptr);
-    const auto bounds = derived_bounds(subject, {{"x", wave({4, 16}, 0.7)}, {"w", wave({16, 16}, 1.3)}}, 1);
+    RunnerUnderTest tested(runner, model, nullptr);
+    const auto bounds = derived_bounds(tested, {{"x", wave({4, 16}, 0.7)}, {"w", wave({16, 16}, 1.3)}}, 1);
     return bounds.at("y");
   };
   const DerivedBound narrow = bound("bf16"), wide = bound("f32");

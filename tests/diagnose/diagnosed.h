@@ -2,10 +2,10 @@
 #pragma once
 
 #include "diagnose/planted.h"
-#include "diagnose/precision_suspects.h"
+#include "diagnose/precision_flags.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/diagnose/diagnose.h"
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 
 namespace vernier {
 
@@ -24,12 +24,12 @@ class OneSample : public DataSource {
 
 inline Diagnosis diagnosed(const Model& model, Runner& runner, const NamedData& inputs,
                            const std::optional<RepairOptions>& repair = std::nullopt) {
-  RunnerSubject subject(runner, model, nullptr);
+  RunnerUnderTest tested(runner, model, nullptr);
   ReferenceRunner reference({{}, &model});
   OneSample sample(inputs);
   DiagnosisJob job;
   job.model = &model;
-  job.engine = {&runner, &subject};
+  job.engine = {&runner, &tested};
   job.against = &reference;
   job.repair = repair;
   return diagnose(job, sample);

@@ -17,7 +17,7 @@ TEST(FailingNode, IsFoundByHalvingTheModel) {
     options.fails_with = node;
     OddEngine engine(options);
     Stopwatch watch(60);
-    const auto found = find_failing_node(*engine.subject, engine.model, engine.inputs, "it died", watch);
+    const auto found = find_failing_node(*engine.tested, engine.model, engine.inputs, "it died", watch);
     ASSERT_TRUE(found.culprit) << node;
     EXPECT_THAT(found.culprit->nodes, ElementsAre(node));
     EXPECT_EQ(found.culprit->evidence.size(), 2U);
@@ -31,7 +31,7 @@ TEST(FailingNode, IsNotNamedWhereItIsNotKnown) {
   for (const bool takes_others : {false, true}) {
     OddEngine engine(takes_others ? OddOptions() : options, takes_others);
     Stopwatch watch(60);
-    const auto found = find_failing_node(*engine.subject, engine.model, engine.inputs, "it died", watch);
+    const auto found = find_failing_node(*engine.tested, engine.model, engine.inputs, "it died", watch);
     EXPECT_FALSE(found.culprit) << found.culprit->evidence[0].sentence;
     EXPECT_THAT(found.notes, Not(IsEmpty()));
   }
@@ -42,7 +42,7 @@ TEST(FailingNode, EndsWithTheTime) {
   options.fails_with = "k4";
   OddEngine engine(options);
   Stopwatch watch(0);
-  const auto found = find_failing_node(*engine.subject, engine.model, engine.inputs, "it died", watch);
+  const auto found = find_failing_node(*engine.tested, engine.model, engine.inputs, "it died", watch);
   EXPECT_FALSE(found.culprit);
   EXPECT_LE(*options.runs, 1);
 }

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnose/precision_suspects.h"
+#include "diagnose/precision_flags.h"
 #include "vernier/diagnose/hazards/amplifiers.h"
 #include "vernier/diagnose/hazards/kept_digits.h"
 #include "vernier/diagnose/hazards/model_hazards.h"

@@ -2,7 +2,7 @@
 // look like it.
 #include <gtest/gtest.h>
 
-#include "diagnose/precision_suspects.h"
+#include "diagnose/precision_flags.h"
 #include "vernier/diagnose/hypotheses/precision/codes.h"
 
 namespace vernier {

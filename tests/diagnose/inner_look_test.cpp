@@ -22,8 +22,8 @@ struct Found {
 
 Found find(const OddEngine& engine, size_t most_bytes = 1 << 30) {
   Stopwatch watch(60);
-  InnerLookJob job{engine.subject.get(), &engine.model, &engine.inputs,
-                   engine.inputs,        &engine.plain, &engine.right};
+  InnerLookJob job{engine.tested.get(), &engine.model, &engine.inputs,
+                   engine.inputs,       &engine.plain, &engine.right};
   job.fails = !engine.plain.at("y").tensor.identical(engine.right.at("y").tensor);
   job.most_bytes = most_bytes;
   Found found{look_inside(job, watch), {}};
@@ -135,11 +135,11 @@ TEST(InnerLook, RunsOnOtherInputsUntilWeightsAreKnown) {
   };
   const OddEngine engine({.plant = plant});
   Stopwatch watch(60);
-  FurtherRuns further(*engine.subject, {engine.inputs}, 1, watch);
+  FurtherRuns further(*engine.tested, {engine.inputs}, 1, watch);
   const InnerLook look = look_inside(
-      {engine.subject.get(), &engine.model, &engine.inputs, engine.inputs, &engine.plain, &engine.right},
+      {engine.tested.get(), &engine.model, &engine.inputs, engine.inputs, &engine.plain, &engine.right},
       watch);
-  SuspectRuns runs{look.shown, engine.inputs};
+  FlaggedRuns runs{look.shown, engine.inputs};
   EXPECT_FALSE(culprits_of(look.check, runs, 8, watch).at(0).failure.is_explained());
   runs.further = &further;
   const auto culprits = culprits_of(look.check, runs, 8, watch);
@@ -229,7 +229,7 @@ TEST(InnerLook, DoesNotBlameAnEngineThatIsRightUnlessItIsWatched) {
   };
   OddEngine engine({});
   Shy runner({"", &engine.model}, {});
-  engine.subject = std::make_unique<RunnerSubject>(runner, engine.model, MakeRunner());
+  engine.tested = std::make_unique<RunnerUnderTest>(runner, engine.model, MakeRunner());
   const Found found = find(engine);
   EXPECT_THAT(found.culprits, IsEmpty());
   EXPECT_THAT(found.look.notes, Contains(::testing::HasSubstr("they tell nothing")));

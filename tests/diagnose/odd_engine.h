@@ -8,7 +8,7 @@
 #include <random>
 
 #include "vernier/backends/reference/reference_runner.h"
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
@@ -81,7 +81,7 @@ struct OddEngine {
   Model model;
   NamedData inputs, plain, right;
   std::unique_ptr<OddRunner> runner;
-  std::unique_ptr<RunnerSubject> subject;
+  std::unique_ptr<RunnerUnderTest> tested;
 
   explicit OddEngine(OddOptions options, bool takes_others = true, const std::string& other_model = "")
       : model(other_model.empty() ? chain() : parsed(other_model)) {
@@ -90,9 +90,9 @@ struct OddEngine {
       return std::make_unique<OddRunner>(other, options);
     };
     runner = std::make_unique<OddRunner>(RunnerModel{"", &model}, options);
-    subject = std::make_unique<RunnerSubject>(*runner, model, takes_others ? make : MakeRunner());
+    tested = std::make_unique<RunnerUnderTest>(*runner, model, takes_others ? make : MakeRunner());
     right["y"] = run_reference(model, inputs).outputs.at(0);
-    if (options.fails_with.empty()) plain = subject->run(inputs);
+    if (options.fails_with.empty()) plain = tested->run(inputs);
   }
 
   static Tensor noise(Dims dims, uint64_t seed) {

@@ -2,7 +2,7 @@
 #include "vernier/diagnose/experiments/opened_branches.h"
 
 #include "diagnose/diagnosed.h"
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 
 namespace vernier {
 namespace {
@@ -61,14 +61,14 @@ TEST(OpenedBranches, AreThoseThatAreTaken) {
 Diagnosis diagnosis_of(const Plant& plant, const Plant& of_others) {
   const Model model = parse_graph(kBranches);
   PlantedRunner runner(model, plant);
-  RunnerSubject subject(runner, model, [&](const RunnerModel& other, double) -> std::unique_ptr<Runner> {
+  RunnerUnderTest tested(runner, model, [&](const RunnerModel& other, double) -> std::unique_ptr<Runner> {
     return std::make_unique<PlantedRunner>(*other.model, of_others);
   });
   ReferenceRunner reference({{}, &model});
   OneSample sample(inputs_where(true));
   DiagnosisJob job;
   job.model = &model;
-  job.engine = {&runner, &subject};
+  job.engine = {&runner, &tested};
   job.against = &reference;
   return diagnose(job, sample);
 }

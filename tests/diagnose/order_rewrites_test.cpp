@@ -1,7 +1,7 @@
 // Rewrites of what sorts, chooses, counts and loops: they mean the same, and hold where an engine sorts, or
 // counts, otherwise.
 #include "diagnose/odd_engine.h"
-#include "vernier/diagnose/repairs/yardstick.h"
+#include "vernier/diagnose/repairs/evaluator.h"
 #include "vernier/diagnose/rewrites/rewrites.h"
 #include "vernier/ir/verify.h"
 

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "vernier/backends/reference/interpreter.h"
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 #include "vernier/exec/runner.h"
 #include "vernier/exec/trace_entry.h"
 #include "vernier/ir/text.h"

@@ -74,13 +74,13 @@ class Planted {
     InterpreterOptions options;
     options.observe = [&](const Value& value, const Datum& datum) { values_[value.name] = datum; };
     const auto sound = run_reference(model_, data_, options).outputs;
-    suspect_.node = model_.graph->nodes().back().get();
-    for (const Value* input : suspect_.node->inputs)
-      suspect_.inputs.push_back(input == nullptr ? Tensor() : *find(*input));
-    suspect_.made = engine(model, data_);
+    flagged_.node = model_.graph->nodes().back().get();
+    for (const Value* input : flagged_.node->inputs)
+      flagged_.inputs.push_back(input == nullptr ? Tensor() : *find(*input));
+    flagged_.made = engine(model, data_);
     for (const Datum& datum : sound) {
       constexpr double kRounding = 1e-6;
-      ElementErrors& errors = suspect_.expected.emplace_back();
+      ElementErrors& errors = flagged_.expected.emplace_back();
       errors.value = datum.tensor;
       if (is_float(datum.tensor.type()))
         errors.error.assign(static_cast<size_t>(datum.tensor.size()), kRounding);
@@ -88,7 +88,7 @@ class Planted {
   }
 
   Reproduction reproduction() const {
-    return reproduce(suspect_, {*model_.graph, [this](const Value& value) { return find(value); }, nullptr});
+    return reproduce(flagged_, {*model_.graph, [this](const Value& value) { return find(value); }, nullptr});
   }
 
  private:
@@ -102,7 +102,7 @@ class Planted {
 
   const Model& model_;
   NamedData data_, values_;
-  Suspect suspect_;
+  FlaggedNode flagged_;
 };
 
 struct PlantedFault {
@@ -126,8 +126,8 @@ inline void expect_found(const PlantedFault& fault) {
                            << best.residual;
   EXPECT_EQ(found.cause->failure.code(), fault.failure) << found.cause->what;
   EXPECT_EQ(found.cause->nodes, std::vector<std::string>{"n"});
-  constexpr double kHandicap = 0.26;  // of causes that can mimic others
-  EXPECT_LT(found.cause->residual, kHandicap) << found.cause->what;
+  constexpr double kPenalty = 0.26;  // of causes that can mimic others
+  EXPECT_LT(found.cause->residual, kPenalty) << found.cause->what;
 }
 
 // If the engine makes noise, this is no cause of it.

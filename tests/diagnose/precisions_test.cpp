@@ -2,7 +2,7 @@
 // the types of numeric, and twins on which nothing of that explains.
 #include <gtest/gtest.h>
 
-#include "diagnose/precision_suspects.h"
+#include "diagnose/precision_flags.h"
 #include "vernier/numeric/minifloat.h"
 
 namespace vernier {

@@ -192,7 +192,7 @@ TEST(QuantisedFactor, IsFittedWhereItIsCoarse) {
   EXPECT_LT(found.cause->residual, 0.2) << found.cause->what;
 }
 
-TEST(QuantisedConvolution, OfBytesIsNoSuspectWhenItIsSound) {
+TEST(QuantisedConvolution, OfBytesIsNotFlaggedWhenItIsSound) {
   const Model model = parse_planted(convolution(), 18);
   const Reproduction found = Planted(model, convolves(false, 40), to_convolve()).reproduction();
   EXPECT_FALSE(found.cause) << found.cause->what;

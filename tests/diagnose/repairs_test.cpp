@@ -6,16 +6,16 @@
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/diagnose/repairs/candidate.h"
+#include "vernier/diagnose/repairs/evaluator.h"
 #include "vernier/diagnose/repairs/find_repairs.h"
-#include "vernier/diagnose/repairs/yardstick.h"
 #include "vernier/ir/hash.h"
 
 namespace vernier {
 namespace {
 
-class OddWorkshop : public Workshop {
+class OddRepairBuilder : public RepairBuilder {
  public:
-  OddWorkshop(const Model& model, OddOptions options) : model_(model), options_(std::move(options)) {}
+  OddRepairBuilder(const Model& model, OddOptions options) : model_(model), options_(std::move(options)) {}
 
   std::unique_ptr<Runner> make(const EngineChange& change, double) override {
     return std::make_unique<OddRunner>(
@@ -48,7 +48,9 @@ struct Search {
     culprit.share = 1;
     culprit.repair = {Repair::Kind::kRewrite, "write it otherwise"};
     RepairOptions options;
-    options.workshop = [&](const Runner&) { return std::make_unique<OddWorkshop>(engine.model, odd); };
+    options.repair_builder = [&](const Runner&) {
+      return std::make_unique<OddRepairBuilder>(engine.model, odd);
+    };
     options.folder = folder.path() / "repairs";
     find_repairs({engine.model, *engine.runner, reference, samples, 0, {}, 1, nullptr}, options, diagnosis);
   }
@@ -98,10 +100,10 @@ TEST(Repairs, WhatCannotBeTriedStaysAdvice) {
 
 // Two faults: k3 loses its factor wherever it is a Mul, and k8 is off by a factor as long as the plan has it
 // in bfloat16.
-class TypedWorkshop : public OddWorkshop {
+class TypedRepairBuilder : public OddRepairBuilder {
  public:
-  TypedWorkshop(const Model& model, double off)
-      : OddWorkshop(model, {}), model_(model), off_(off), plan_(narrow_plan(model)) {}
+  TypedRepairBuilder(const Model& model, double off)
+      : OddRepairBuilder(model, {}), model_(model), off_(off), plan_(narrow_plan(model)) {}
 
   // What an engine of the model is computed in if nobody asks for anything else.
   static PrecisionPlan narrow_plan(const Model& model) {
@@ -148,7 +150,7 @@ class TypedWorkshop : public OddWorkshop {
 // The repairs of both, in the order of the culprits.
 std::vector<Repair> repairs_of_both(const std::vector<std::pair<std::string, int>>& culprits, double off) {
   const OddEngine engine({});
-  TypedWorkshop first(engine.model, off);
+  TypedRepairBuilder first(engine.model, off);
   const auto runner = first.engine(engine.model, first.first_plan());
   ReferenceRunner reference({"", &engine.model});
   std::vector<Sample> samples;
@@ -163,7 +165,9 @@ std::vector<Repair> repairs_of_both(const std::vector<std::pair<std::string, int
   }
   const TemporaryFolder folder;
   RepairOptions options;
-  options.workshop = [&](const Runner&) { return std::make_unique<TypedWorkshop>(engine.model, off); };
+  options.repair_builder = [&](const Runner&) {
+    return std::make_unique<TypedRepairBuilder>(engine.model, off);
+  };
   options.folder = folder.path();
   find_repairs({engine.model, *runner, reference, samples, 0, {}, 1, nullptr}, options, diagnosis);
   return {diagnosis.culprits[0].repair, diagnosis.culprits[1].repair};
@@ -206,9 +210,9 @@ class Accumulating : public OddRunner {
   std::vector<double> left_;
 };
 
-class AccumulatingWorkshop : public OddWorkshop {
+class AccumulatingRepairBuilder : public OddRepairBuilder {
  public:
-  explicit AccumulatingWorkshop(const Model& model) : OddWorkshop(model, {}), model_(model) {}
+  explicit AccumulatingRepairBuilder(const Model& model) : OddRepairBuilder(model, {}), model_(model) {}
   std::unique_ptr<Runner> make(const EngineChange&, double) override {
     return std::make_unique<Accumulating>(RunnerModel{"", &model_});
   }
@@ -229,7 +233,9 @@ TEST(Repairs, AnEngineThatLeavesSomethingIsStartedAnew) {
   culprit.failure = FailureClass(46);
   culprit.share = 1;
   RepairOptions options;
-  options.workshop = [&](const Runner&) { return std::make_unique<AccumulatingWorkshop>(engine.model); };
+  options.repair_builder = [&](const Runner&) {
+    return std::make_unique<AccumulatingRepairBuilder>(engine.model);
+  };
   find_repairs({engine.model, runner, reference, samples, 0, {}, 1, nullptr}, options, diagnosis);
   ASSERT_TRUE(culprit.repair.verified);
   EXPECT_THAT(culprit.repair.sentence, testing::HasSubstr("anew for each run"));
@@ -254,12 +260,14 @@ TEST(Repairs, PlansAreCarriedOverByName) {
 
 TEST(Repairs, WhatWasFoundStaysWhereNoneCanBeLookedFor) {
   RepairOptions options;
-  options.workshop = [](const Runner&) -> std::unique_ptr<Workshop> { throw bad_input("no workshop"); };
+  options.repair_builder = [](const Runner&) -> std::unique_ptr<RepairBuilder> {
+    throw bad_input("no builder");
+  };
   const Diagnosis diagnosis = diagnosed(R"(graph "g" (%x: f32[8]) -> (%y) {
     %y: f32[*] = Tanh(%x) version 13 @"t" from ["t"] })",
                                         {{"x", wave({8}, 0.7)}}, add_to_element("t", 3, 0.5), options);
   EXPECT_THAT(first_of(diagnosis), testing::HasSubstr("at t"));
-  EXPECT_THAT(diagnosis.notes, testing::Contains(testing::HasSubstr("no workshop")));
+  EXPECT_THAT(diagnosis.notes, testing::Contains(testing::HasSubstr("no builder")));
 }
 
 TEST(HeldOut, SamplesAreNeverTheOneAtHand) {

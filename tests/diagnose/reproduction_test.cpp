@@ -119,7 +119,7 @@ TEST(Diagnose, AnotherRunDecidesBetweenCausesThatLeaveAsLittle) {
     result.likely.insert(result.likely.begin(), chance);
     result.cause = chance;
     EXPECT_TRUE(is_ambiguous(result));
-    decide_by(other.suspect("sum", made_in_other), other.scene(), nullptr, result);
+    decide_by(other.flagged("sum", made_in_other), other.context(), nullptr, result);
     return result.cause->failure.code();
   };
   EXPECT_EQ(told(other.value("x")), "B31");
@@ -144,16 +144,16 @@ TEST(Diagnose, WhatExplainsEverythingComesBeforeWhatLeavesALittle) {
 TEST(Diagnose, AReferenceThatLiesALittleIsFound) {
   const Model model = parse_graph(kBlock);
   PlantedRunner sound(model, nullptr), lying(model, add_to_element("gate", 7, 3e-4));
-  RunnerSubject subject(sound, model, nullptr), other(lying, model, nullptr);
+  RunnerUnderTest tested(sound, model, nullptr), other(lying, model, nullptr);
   OneSample sample(inputs_of_block());
   DiagnosisJob job;
   job.model = &model;
-  job.engine = {&sound, &subject};
+  job.engine = {&sound, &tested};
   job.against = &lying;
   job.against_engine = DiagnosedRunner{&lying, &other};
   EXPECT_EQ(first_of(diagnose(job, sample)), "B16 at gate");
   job.against = &sound;
-  job.against_engine = DiagnosedRunner{&sound, &subject};
+  job.against_engine = DiagnosedRunner{&sound, &tested};
   OneSample again(inputs_of_block());
   EXPECT_EQ(first_of(diagnose(job, again)), "none");
 }

@@ -2,7 +2,7 @@
 #include "vernier/diagnose/rewrites/rewrites.h"
 
 #include "diagnose/planted.h"
-#include "vernier/diagnose/repairs/yardstick.h"
+#include "vernier/diagnose/repairs/evaluator.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ir/verify.h"
 

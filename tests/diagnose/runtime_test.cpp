@@ -22,7 +22,7 @@ using Misread = std::function<void(const Tensor& x, std::vector<double>& values)
 using Fault =
     std::function<void(size_t start, size_t run, std::vector<double>& values, std::vector<double>& kept)>;
 
-class FakeEngine : public Subject {
+class FakeEngine : public EngineUnderTest {
  public:
   FakeEngine(const Model& model, Fault fault, std::shared_ptr<size_t> starts = std::make_shared<size_t>(0))
       : model_(model), fault_(std::move(fault)), starts_(std::move(starts)), start_((*starts_)++) {}
@@ -50,7 +50,9 @@ class FakeEngine : public Subject {
     ++runs_;
     return shown;
   }
-  std::unique_ptr<Subject> fresh() override { return std::make_unique<FakeEngine>(model_, fault_, starts_); }
+  std::unique_ptr<EngineUnderTest> fresh() override {
+    return std::make_unique<FakeEngine>(model_, fault_, starts_);
+  }
   NumericsContract assumed_contract(const Node&) const override {
     return {.computed = ElementType::kFloat, .stored = ElementType::kFloat, .approximate = true};
   }

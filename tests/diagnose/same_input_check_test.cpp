@@ -2,7 +2,7 @@
 #include "vernier/diagnose/experiments/same_input_check.h"
 
 #include "diagnose/planted.h"
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 
 namespace vernier {
 namespace {
@@ -20,27 +20,27 @@ Model chain() {
   return model;
 }
 
-std::vector<std::string> suspects(const Plant& plant) {
+std::vector<std::string> flagged_nodes(const Plant& plant) {
   const Model model = chain();
   PlantedRunner runner(model, plant);
-  RunnerSubject subject(runner, model, nullptr);
+  RunnerUnderTest tested(runner, model, nullptr);
   const NamedData inputs{{"x", wave({4, 8}, 0.7)}, {"w", wave({8, 8}, 1.3)}};
-  const ShownRun shown = subject.show(inputs);
-  const auto check = check_on_own_inputs(subject, shown, inputs);
+  const ShownRun shown = tested.show(inputs);
+  const auto check = check_on_own_inputs(tested, shown, inputs);
   EXPECT_EQ(check.nodes, 4);
   std::vector<std::string> names;
-  for (const Suspect& suspect : check.suspects) names.push_back(suspect.node->name);
+  for (const FlaggedNode& flagged : check.flagged_nodes) names.push_back(flagged.node->name);
   return names;
 }
 
 TEST(SameInputCheck, FindsNothingInASoundEngine) {
-  EXPECT_THAT(suspects(nullptr), IsEmpty());
-  EXPECT_THAT(suspects(add_to_element("product", 3, 1e-8)), IsEmpty());  // less than a rounding
+  EXPECT_THAT(flagged_nodes(nullptr), IsEmpty());
+  EXPECT_THAT(flagged_nodes(add_to_element("product", 3, 1e-8)), IsEmpty());  // less than a rounding
 }
 
 TEST(SameInputCheck, FindsAnErrorWhereItIsMadeAndNotWhereItArrives) {
   for (const char* node : {"product", "relu", "sum", "softmax"})
-    EXPECT_THAT(suspects(add_to_element(node, 3, 1e-3)), ElementsAre(node));
+    EXPECT_THAT(flagged_nodes(add_to_element(node, 3, 1e-3)), ElementsAre(node));
 }
 
 TEST(SameInputCheck, TellsSeveralErrorsApart) {
@@ -49,7 +49,7 @@ TEST(SameInputCheck, TellsSeveralErrorsApart) {
     add_to_element("product", 1, 0.1)(node, operands, results);
     add_to_element("softmax", 5, 0.1)(node, operands, results);
   };
-  EXPECT_THAT(suspects(both), ElementsAre("product", "softmax"));
+  EXPECT_THAT(flagged_nodes(both), ElementsAre("product", "softmax"));
 }
 
 // However many nodes are wrong, what is kept of them is bounded; the others are counted.
@@ -59,15 +59,15 @@ TEST(SameInputCheck, KeepsAsManyTensorsAsThereIsMemoryFor) {
     results[0] = wave(results[0].tensor.dims(), 0.4);
   };
   PlantedRunner runner(model, all);
-  RunnerSubject subject(runner, model, nullptr);
+  RunnerUnderTest tested(runner, model, nullptr);
   const NamedData inputs{{"x", wave({4, 8}, 0.7)}, {"w", wave({8, 8}, 1.3)}};
-  const ShownRun shown = subject.show(inputs);
+  const ShownRun shown = tested.show(inputs);
   SameInputOptions options;
-  EXPECT_EQ(check_on_own_inputs(subject, shown, inputs, options).suspects.size(), 4);
+  EXPECT_EQ(check_on_own_inputs(tested, shown, inputs, options).flagged_nodes.size(), 4);
   options.most_bytes = 1;
-  const auto check = check_on_own_inputs(subject, shown, inputs, options);
-  ASSERT_EQ(check.suspects.size(), 1);
-  EXPECT_EQ(check.suspects[0].node->name, "product");
+  const auto check = check_on_own_inputs(tested, shown, inputs, options);
+  ASSERT_EQ(check.flagged_nodes.size(), 1);
+  EXPECT_EQ(check.flagged_nodes[0].node->name, "product");
   EXPECT_EQ(check.not_kept, 3);
   EXPECT_EQ(check.nodes, 4);
 }
@@ -81,18 +81,18 @@ TEST(SameInputCheck, LetsANanVanishFromAWindow) {
     results[0] = wave(results[0].tensor.dims(), 0.7);
   };
   PlantedRunner runner(model, loses);
-  RunnerSubject subject(runner, model, nullptr);
+  RunnerUnderTest tested(runner, model, nullptr);
   const Tensor dead = Tensor::from_doubles(ElementType::kFloat, {1, 1, 4, 4}, std::vector<double>(16, NAN));
   const NamedData inputs{{"x", dead}};
-  const ShownRun shown = subject.show(inputs);
+  const ShownRun shown = tested.show(inputs);
   SameInputOptions options;
-  EXPECT_EQ(check_on_own_inputs(subject, shown, inputs, options).suspects.size(), 1);
+  EXPECT_EQ(check_on_own_inputs(tested, shown, inputs, options).flagged_nodes.size(), 1);
   options.nan_may_vanish = true;
-  EXPECT_THAT(check_on_own_inputs(subject, shown, inputs, options).suspects, IsEmpty());
+  EXPECT_THAT(check_on_own_inputs(tested, shown, inputs, options).flagged_nodes, IsEmpty());
 }
 
 TEST(SameInputCheck, FindsNaN) {
-  EXPECT_THAT(suspects(add_to_element("sum", 0, NAN)), ElementsAre("sum"));
+  EXPECT_THAT(flagged_nodes(add_to_element("sum", 0, NAN)), ElementsAre("sum"));
 }
 
 // What may become of NaN excuses no integer.
@@ -101,11 +101,11 @@ TEST(SameInputCheck, AWrongIntegerOfAWindowIsNotExcused) {
     %y: i8[*] = MaxPool(%x) {kernel_shape = ints[2, 2]} version 12 @"pool" from ["pool"]
   })");
   PlantedRunner runner(model, add_to_element("pool", 3, 5));
-  RunnerSubject subject(runner, model, nullptr);
+  RunnerUnderTest tested(runner, model, nullptr);
   const NamedData inputs{{"x", Tensor(ElementType::kInt8, {1, 1, 4, 4})}};
   SameInputOptions options;
   options.nan_may_vanish = true;
-  EXPECT_EQ(check_on_own_inputs(subject, subject.show(inputs), inputs, options).suspects.size(), 1U);
+  EXPECT_EQ(check_on_own_inputs(tested, tested.show(inputs), inputs, options).flagged_nodes.size(), 1U);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-#include "vernier/diagnose/subjects/unshown_regions.h"
+#include "vernier/diagnose/under_test/unshown_regions.h"
 
 #include <gmock/gmock.h>
 
 #include "odd_engine.h"
-#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/ops/group.h"
 
 namespace vernier {

@@ -1,7 +1,7 @@
 // Slices of weights along either axis, parts of results, and operands that are others.
 #include <gtest/gtest.h>
 
-#include "diagnose/precision_suspects.h"
+#include "diagnose/precision_flags.h"
 
 namespace vernier {
 namespace {

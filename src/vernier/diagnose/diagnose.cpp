@@ -40,7 +40,7 @@ class DiagnosisRun {
     if (engine_->failure) attempt("the failing run", watch_, result_.notes, [this] { look_into_failure(); });
     const size_t sample = sample_to_look_at();
     if (engine_->outputs.contains(sample)) {
-      if (subject().can_run() && !engine_->failure)
+      if (tested().can_run() && !engine_->failure)
         attempt("repeated runs", watch_, result_.notes, [&] { repeat(sample); });
       attempt("the engine", watch_, result_.notes, [&] { look_into(sample); });
     }
@@ -54,7 +54,7 @@ class DiagnosisRun {
   // After run(), when no limit of its time holds any more.
   void repair(Diagnosis& diagnosis) const {
     if (diagnosis.culprits.empty() || !job_.repair) return;
-    if (!engine_->engine.subject->can_run()) {
+    if (!engine_->engine.tested->can_run()) {
       diagnosis.notes.push_back("a recorded run cannot be repaired: give the engine");
       return;
     }
@@ -71,7 +71,7 @@ class DiagnosisRun {
   }
 
  private:
-  Subject& subject() const { return *engine_->engine.subject; }
+  EngineUnderTest& tested() const { return *engine_->engine.tested; }
 
   void stage(const std::string& text) const {
     if (job_.progress) job_.progress(text);
@@ -79,13 +79,13 @@ class DiagnosisRun {
 
   void look_into_failure() {
     stage("looking for the node that fails");
-    auto found = find_failing_node(subject(), *job_.model, engine_->failure->inputs,
-                                   engine_->failure->message, watch_);
+    auto found =
+        find_failing_node(tested(), *job_.model, engine_->failure->inputs, engine_->failure->message, watch_);
     result_.notes.insert(result_.notes.end(), found.notes.begin(), found.notes.end());
-    if (job_.workshop && !engine_->failure->unsupported) {
+    if (job_.repair_builder && !engine_->failure->unsupported) {
       stage("trying without optimisation");
       const auto known = compared_.right.find(0);
-      blame_optimiser(*job_.workshop(*engine_->engine.runner), *engine_->failure,
+      blame_optimiser(*job_.repair_builder(*engine_->engine.runner), *engine_->failure,
                       known == compared_.right.end() ? nullptr : &known->second, found.culprit, watch_);
     }
     if (found.culprit) result_.culprits.push_back(std::move(*found.culprit));
@@ -126,10 +126,10 @@ class DiagnosisRun {
     stage("repeating the run");
     constexpr int64_t kRuns = 5;
     constexpr double kPartOfBudget = 0.02;
-    subject().limit_time(std::max(0.1, watch_.left() / kRuns));
+    tested().limit_time(std::max(0.1, watch_.left() / kRuns));
     try {
       repeatability_ = watch_.time("repeated runs", kRuns, [&] {
-        return check_repeatability(subject(), samples_.kept()[sample].inputs, samples_.other_inputs(sample),
+        return check_repeatability(tested(), samples_.kept()[sample].inputs, samples_.other_inputs(sample),
                                    engine_->outputs.at(sample), kPartOfBudget * job_.budget);
       });
       if (repeatability_.is_repeatable() && !repeatability_.outputs.empty())
@@ -145,9 +145,9 @@ class DiagnosisRun {
     const NamedData& plain = engine_->outputs.at(sample);
     const auto known = compared_.right.find(sample);
     const NamedData& right = known == compared_.right.end() ? plain : known->second;
-    const auto open = opened(subject(), *job_.model, inputs, plain, right);
+    const auto open = opened(tested(), *job_.model, inputs, plain, right);
     const Model& model = open ? open->model : *job_.model;
-    Subject& seen = open ? *open->subject : subject();
+    EngineUnderTest& seen = open ? *open->tested : tested();
     if (open) result_.notes.push_back("it is looked at as a model of the branches that are taken");
     InnerLookJob job{&seen, &model, &inputs, samples_.other_inputs(sample), &plain};
     job.right = &right;
@@ -163,7 +163,7 @@ class DiagnosisRun {
     }
     stage("repeating, restarting");
     attempt("what changes between runs", watch_, result_.notes, [&] {
-      find_runtime_faults({*job_.model, subject(), inputs, job.other, engine_->outputs.at(sample),
+      find_runtime_faults({*job_.model, tested(), inputs, job.other, engine_->outputs.at(sample),
                            repeatability_, look.check, job.fails},
                           result_.culprits, watch_);
     });
@@ -186,11 +186,12 @@ class DiagnosisRun {
   InnerLook look_at_nodes(const InnerLookJob& job, size_t sample) {
     InnerLook look = look_inside(job, watch_);
     result_.notes.insert(result_.notes.end(), look.notes.begin(), look.notes.end());
-    if (!look.check.suspects.empty()) first_difference_ = difference_of(look.check.suspects.front());
+    if (!look.check.flagged_nodes.empty())
+      first_difference_ = difference_of(look.check.flagged_nodes.front());
     stage("simulating causes");
-    FurtherRuns further(*job.subject, samples_.beside(sample), job_.seed, watch_);
-    const SuspectRuns runs{look.shown,          *job.inputs,    look.before ? &*look.before : nullptr,
-                           &look.inputs_before, &look.changing, subject().can_run() ? &further : nullptr};
+    FurtherRuns further(*job.tested, samples_.beside(sample), job_.seed, watch_);
+    const FlaggedRuns runs{look.shown,          *job.inputs,    look.before ? &*look.before : nullptr,
+                           &look.inputs_before, &look.changing, tested().can_run() ? &further : nullptr};
     for (Culprit& culprit : culprits_of(look.check, runs, job_.most_culprits, watch_))
       result_.culprits.push_back(std::move(culprit));
     join_wrong_weights(look.shown, look.check, result_.culprits);
@@ -216,7 +217,7 @@ class DiagnosisRun {
     limits.is_over = [this] { return watch_.is_over(); };
     attempt("what roundings make of the outputs", watch_, result_.notes, [&] {
       result_.split = watch_.time("error split", 1, [&] {
-        return split_error(*job_.model, subject(), look.shown, samples_.kept()[sample].inputs,
+        return split_error(*job_.model, tested(), look.shown, samples_.kept()[sample].inputs,
                            engine_->outputs.at(sample), is_sound_, job_.seed, limits);
       });
     });

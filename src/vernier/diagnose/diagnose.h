@@ -8,7 +8,7 @@
 #include "vernier/diagnose/diagnosis.h"
 #include "vernier/diagnose/repairs/find_repairs.h"
 #include "vernier/diagnose/repeats/repeatability.h"
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 #include "vernier/exec/runner.h"
 
 namespace vernier {
@@ -16,7 +16,7 @@ namespace vernier {
 // An engine as a runner, for comparisons, and as what can be looked into. Both outlive the diagnosis.
 struct DiagnosedRunner {
   Runner* runner = nullptr;
-  Subject* subject = nullptr;
+  EngineUnderTest* tested = nullptr;
 };
 
 struct DiagnosisJob {
@@ -37,7 +37,7 @@ struct DiagnosisJob {
   uint64_t seed = 1;
   std::optional<RepairOptions> repair;  // nothing: repairs are named, and not tried
   // What makes an engine of the job once more, with a change; not set: nobody can.
-  std::function<std::unique_ptr<Workshop>(const Runner& engine)> workshop;
+  std::function<std::unique_ptr<RepairBuilder>(const Runner& engine)> repair_builder;
   std::function<void(const std::string& stage)> progress;
   // Called at the end where nothing is wrong but that an engine has nothing that runs the model.
   std::function<void()> unsupported;

@@ -10,10 +10,10 @@ std::string cause_of(const std::filesystem::path& path, const ReproCase& reprodu
   const auto engine = job.engine(model, job.budget);
   const auto against =
       job.against ? job.against(model, job.budget) : std::make_unique<ReferenceRunner>(model);
-  RunnerSubject subject(*engine, reproduction.model, job.engine);
+  RunnerUnderTest tested(*engine, reproduction.model, job.engine);
   DiagnosisJob diagnosis;
   diagnosis.model = &reproduction.model;
-  diagnosis.engine = {engine.get(), &subject};
+  diagnosis.engine = {engine.get(), &tested};
   diagnosis.against = against.get();
   diagnosis.compare = job.compare;
   diagnosis.budget = job.budget;

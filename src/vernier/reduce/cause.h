@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/compare/compare.h"
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 #include "vernier/reduce/repro_case.h"
 
 namespace vernier {

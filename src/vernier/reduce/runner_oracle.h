@@ -2,7 +2,7 @@
 // the case as `vernier run` would, and the same judge compares them.
 #pragma once
 
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 #include "vernier/reduce/oracle.h"
 #include "vernier/run/comparison_run.h"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "vernier/bench/duel.h"
+#include "vernier/bench/paired_timing.h"
 #include "vernier/engine/describe.h"
 #include "vernier/search/target.h"
 #include "vernier/search/unit_plans.h"
@@ -17,9 +17,9 @@ constexpr double kProfiledSeconds = 0.4;
 constexpr size_t kUrgentSamples = 8;
 
 // The fewer race, the longer each does.
-DuelOptions duel_options(size_t racing, const EngineProberOptions& given) {
+PairedTimingOptions paired_timing_options(size_t racing, const EngineProberOptions& given) {
   const bool urgent = given.is_urgent();
-  DuelOptions options;
+  PairedTimingOptions options;
   options.warmup = urgent ? 0.02 : 0.1;
   options.duration = urgent ? 0.1 : given.race_seconds / static_cast<double>(racing);
   options.rounds = urgent ? 5 : std::max<size_t>(9, 51 / racing);
@@ -254,7 +254,7 @@ std::vector<RacedPlan> EngineProber::race(const std::vector<CandidatePlan>& plan
     places.push_back(raced.size() - 1);
   }
   options_.progress("timing in turn");
-  const DuelResult times = duel(racing, data_.timed, duel_options(racing.size(), options_));
+  const PairedTimes times = time_paired(racing, data_.timed, paired_timing_options(racing.size(), options_));
   const double first = summarise(times.seconds).p50 * 1e3;
   for (size_t i = 0; i < places.size(); ++i) {
     RacedPlan& each = raced[places[i]];

@@ -78,7 +78,7 @@ bool PlanSearch::exchange(const TypeMove& refused, size_t& left) {
 void PlanSearch::try_prediction() {
   double room = limit_ * limit_;
   for (size_t attempt = 0; attempt < kPredictions && !is_over(); ++attempt) {
-    const TypeAssignment types = best_bargains(result_.sensitivities, current_.size(), room);
+    const TypeAssignment types = best_moves(result_.sensitivities, current_.size(), room);
     if (gain(types) <= gain(current_)) return;
     const auto scored = score(types);
     if (!scored || !std::isfinite(scored->error)) return;

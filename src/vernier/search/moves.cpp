@@ -11,7 +11,7 @@ namespace {
 // engine slower, what seems to gain is mostly that.
 constexpr double kLeastShare = 0.03, kLeastShareOfSlower = 0.15;
 
-double bargain(const TypeMove& move) {
+double gain_for_error(const TypeMove& move) {
   return move.squared_error > 0 ? move.gain_ms / move.squared_error : std::numeric_limits<double>::infinity();
 }
 
@@ -30,7 +30,7 @@ std::vector<TypeMove> chain_of(std::vector<UnitSensitivity> points) {
     while (!chain.empty()) {
       const TypeMove& last = chain.back();
       const TypeMove through{point.unit, last.to, point.type, point.gain_ms - gain, square - error};
-      if (bargain(last) > bargain(through)) break;
+      if (gain_for_error(last) > gain_for_error(through)) break;
       gain -= last.gain_ms, error -= last.squared_error;
       chain.pop_back();
     }
@@ -58,8 +58,9 @@ std::vector<TypeMove> moves_of(const std::vector<UnitSensitivity>& sensitivities
     const auto chain = chain_of(std::move(points));
     moves.insert(moves.end(), chain.begin(), chain.end());
   }
-  std::stable_sort(moves.begin(), moves.end(),
-                   [](const TypeMove& a, const TypeMove& b) { return bargain(a) > bargain(b); });
+  std::stable_sort(moves.begin(), moves.end(), [](const TypeMove& a, const TypeMove& b) {
+    return gain_for_error(a) > gain_for_error(b);
+  });
   return moves;
 }
 
@@ -127,7 +128,7 @@ class Knapsack {
 
 }  // namespace
 
-TypeAssignment best_bargains(const std::vector<UnitSensitivity>& sensitivities, size_t units, double room) {
+TypeAssignment best_moves(const std::vector<UnitSensitivity>& sensitivities, size_t units, double room) {
   return Knapsack(sensitivities, units).solve(room);
 }
 

@@ -1,4 +1,4 @@
-// Steps from wide types to narrower ones, the best bargains first.
+// Steps from wide types to narrower ones, those first that gain most for their error.
 #pragma once
 
 #include "vernier/search/prober.h"
@@ -34,6 +34,6 @@ std::vector<TypeMove> moves_of(const std::vector<UnitSensitivity>& sensitivities
 // Of each of `units` units at most one of its types, such that the squares of their errors sum up to at most
 // `room` and their gains to the most (a multiple-choice knapsack, by branch and bound). Beyond some ten
 // thousand branches it is the best that was found.
-TypeAssignment best_bargains(const std::vector<UnitSensitivity>& sensitivities, size_t units, double room);
+TypeAssignment best_moves(const std::vector<UnitSensitivity>& sensitivities, size_t units, double room);
 
 }  // namespace vernier

@@ -14,7 +14,7 @@ Diagnosis diagnosis_of(const OddOptions& options) {
   OneSample sample(engine.inputs);
   DiagnosisJob job;
   job.model = &engine.model;
-  job.engine = {engine.runner.get(), engine.subject.get()};
+  job.engine = {engine.runner.get(), engine.tested.get()};
   job.against = &reference;
   return diagnose(job, sample);
 }

@@ -6,7 +6,7 @@
 #include "diagnose/planted.h"
 #include "vernier/diagnose/bounds/amplifier.h"
 #include "vernier/diagnose/bounds/perturbation.h"
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 
 namespace vernier {
 namespace {
@@ -18,8 +18,8 @@ Tensor tensor_of(Dims dims, const std::vector<double>& values) {
 double bound_of(const std::string& graph, const NamedData& inputs) {
   const Model model = parse_graph(graph);
   PlantedRunner runner(model, nullptr);
-  RunnerSubject subject(runner, model, nullptr);
-  return derived_bounds(subject, inputs, 1).at("y").relative_l2;
+  RunnerUnderTest tested(runner, model, nullptr);
+  return derived_bounds(tested, inputs, 1).at("y").relative_l2;
 }
 
 constexpr double kFewRoundings = 1e-5;
@@ -137,16 +137,16 @@ TEST(DerivedBounds, DecisionsOnTheEdgeAreDrawnMoreOften) {
     %g: bool[*] = Greater(%c, %t) version 13 @"g" from ["g"]
     %y: f32[*] = Cast(%g) {to = 1} version 13 @"y" from ["y"] })");
   PlantedRunner runner(model, nullptr);
-  RunnerSubject subject(runner, model, nullptr);
+  RunnerUnderTest tested(runner, model, nullptr);
   const std::vector<double> x(64, 1.1f);
   std::vector<double> thresholds(64, 1);
   for (size_t i = 0; i < 6; ++i) thresholds[i] = std::pow(static_cast<double>(1.1f), 4) + 0x1p-23;
   const NamedData inputs{{"x", tensor_of({64}, x)}, {"t", tensor_of({64}, thresholds)}};
-  const ShownRun shown = subject.show(inputs);
+  const ShownRun shown = tested.show(inputs);
   const auto times_seen = [&](double met) {
     int count = 0;
     for (uint64_t seed = 1; seed <= 20; ++seed) {
-      const auto found = propagated_errors(subject, shown, inputs, seed, {nullptr, {{"y", met}}});
+      const auto found = propagated_errors(tested, shown, inputs, seed, {nullptr, {{"y", met}}});
       count += found.at("y").relative_l2 > 0 ? 1 : 0;
     }
     return count;
@@ -164,13 +164,13 @@ constexpr const char* kThreeNodes = R"(graph "g" (%x: f32[64, 64], %w: f32[64, 6
 TEST(DerivedBounds, ErrorsOfANodeAreWorkedOutOnce) {
   const Model model = parse_graph(kThreeNodes);
   PlantedRunner runner(model, nullptr);
-  RunnerSubject subject(runner, model, nullptr);
+  RunnerUnderTest tested(runner, model, nullptr);
   const NamedData inputs{{"x", wave({64, 64}, 0.7)}, {"w", wave({64, 64}, 1.3)}};
-  const ShownRun shown = subject.show(inputs);
+  const ShownRun shown = tested.show(inputs);
   const auto times_known = [&](size_t most_bytes) {
     KnownErrors known(most_bytes);
     for (uint64_t seed = 1; seed <= 4; ++seed) {
-      Perturbation perturbation(subject, shown, seed, known);
+      Perturbation perturbation(tested, shown, seed, known);
       reference_outputs(*model.graph, inputs, perturbation.applied({}));
     }
     return known.used();
@@ -181,7 +181,7 @@ TEST(DerivedBounds, ErrorsOfANodeAreWorkedOutOnce) {
   const auto expected = [&](size_t most_bytes) {
     PropagationOptions options;
     options.most_bytes = most_bytes;
-    return propagated_errors(subject, shown, inputs, 1, options).at("y").relative_l2;
+    return propagated_errors(tested, shown, inputs, 1, options).at("y").relative_l2;
   };
   EXPECT_NEAR(expected(1 << 20) / expected(0), 1, 0.05);
 }
@@ -190,12 +190,12 @@ TEST(DerivedBounds, ErrorsOfANodeAreWorkedOutOnce) {
 TEST(DerivedBounds, DrawsEndWithTheTime) {
   const Model model = parse_graph(kThreeNodes);
   PlantedRunner runner(model, nullptr);
-  RunnerSubject subject(runner, model, nullptr);
+  RunnerUnderTest tested(runner, model, nullptr);
   const NamedData inputs{{"x", wave({64, 64}, 0.7)}, {"w", wave({64, 64}, 1.3)}};
   PropagationOptions options;
   int asked = 0;
   options.is_over = [&] { return ++asked > 0; };
-  EXPECT_GT(propagated_errors(subject, subject.show(inputs), inputs, 1, options).at("y").relative_l2, 0);
+  EXPECT_GT(propagated_errors(tested, tested.show(inputs), inputs, 1, options).at("y").relative_l2, 0);
   EXPECT_EQ(asked, 1);
 }
 
@@ -207,10 +207,10 @@ constexpr const char* kCancels = R"(graph "g" (%x: f32[64], %w: f32[64]) -> (%y)
 std::optional<Amplifier> amplifier_of(double w) {
   const Model model = parse_graph(kCancels);
   PlantedRunner runner(model, nullptr);
-  RunnerSubject subject(runner, model, nullptr);
+  RunnerUnderTest tested(runner, model, nullptr);
   const NamedData inputs{{"x", wave({64}, 0.7)}, {"w", tensor_of({64}, std::vector<double>(64, w))}};
-  const ShownRun shown = subject.show(inputs);
-  return AmplifierSearch(subject, shown, inputs, 1).worst_before("y");
+  const ShownRun shown = tested.show(inputs);
+  return AmplifierSearch(tested, shown, inputs, 1).worst_before("y");
 }
 
 TEST(DerivedBounds, TheNodeThatAmplifiesIsNamed) {

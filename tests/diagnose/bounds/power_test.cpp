@@ -4,7 +4,7 @@
 #include "diagnose/planted.h"
 #include "vernier/builder/builder.h"
 #include "vernier/diagnose/experiments/same_input_check.h"
-#include "vernier/diagnose/subjects/engine_subject.h"
+#include "vernier/diagnose/under_test/built_engine.h"
 #include "vernier/error_analysis/rounding.h"
 
 namespace vernier {
@@ -30,7 +30,7 @@ Model network() {
 }
 
 // The expected error of each element of a value that the engine shows, from the reference's own inputs.
-std::map<std::string, std::vector<double>> expected_errors(const EngineSubject& subject,
+std::map<std::string, std::vector<double>> expected_errors(const BuiltEngineUnderTest& tested,
                                                            const ShownRun& shown, const NamedData& inputs) {
   std::map<std::string, std::vector<double>> errors;
   InterpreterOptions options;
@@ -40,7 +40,7 @@ std::map<std::string, std::vector<double>> expected_errors(const EngineSubject& 
     std::vector<Tensor> in;
     for (const Datum* operand : operands) in.push_back(operand == nullptr ? Tensor() : operand->tensor);
     const auto found = shown.contracts.find(&node);
-    const auto contract = found == shown.contracts.end() ? subject.assumed_contract(node) : found->second;
+    const auto contract = found == shown.contracts.end() ? tested.assumed_contract(node) : found->second;
     const auto expected = ErrorModel(node, in).outputs(contract);
     for (size_t i = 0; i < results.size(); ++i) {
       const auto made = shown.values.find(node.outputs[i]->name);
@@ -57,7 +57,7 @@ TEST(Power, AnElementThatIsTenBoundsOffIsFound) {
   const Model model = network();
   const auto engine = build_on_demand(model, BuildOptions{});
   EngineRunner runner(engine);
-  EngineSubject subject(runner);
+  BuiltEngineUnderTest tested(runner);
   std::mt19937_64 random(1);
   size_t planted = 0, found = 0, alarms = 0;
   for (int round = 0; planted < 1000; ++round) {
@@ -66,9 +66,9 @@ TEST(Power, AnElementThatIsTenBoundsOffIsFound) {
                            {"m", wave({36, 36}, 2.9)},
                            {"s", wave({36}, 3.1)},
                            {"b", wave({36}, 1.7)}};
-    ShownRun shown = subject.show(inputs);
-    alarms += check_on_own_inputs(subject, shown, inputs).suspects.size();
-    for (const auto& [name, errors] : expected_errors(subject, shown, inputs)) {
+    ShownRun shown = tested.show(inputs);
+    alarms += check_on_own_inputs(tested, shown, inputs).flagged_nodes.size();
+    for (const auto& [name, errors] : expected_errors(tested, shown, inputs)) {
       Tensor& tensor = shown.values.at(name).tensor;
       const Tensor sound = tensor;
       auto values = tensor.to_doubles();
@@ -78,10 +78,10 @@ TEST(Power, AnElementThatIsTenBoundsOffIsFound) {
       values[element] += 10 * (random() % 2 == 0 ? bound : -bound) + (bound == 0 ? 1e-6 : 0);
       tensor = Tensor::from_doubles(tensor.type(), tensor.dims(), values);
       ++planted;
-      const auto check = check_on_own_inputs(subject, shown, inputs);
-      found += std::any_of(check.suspects.begin(), check.suspects.end(),
-                           [&, &planted_at = name](const Suspect& suspect) {
-                             return suspect.node->outputs[suspect.output]->name == planted_at;
+      const auto check = check_on_own_inputs(tested, shown, inputs);
+      found += std::any_of(check.flagged_nodes.begin(), check.flagged_nodes.end(),
+                           [&, &planted_at = name](const FlaggedNode& flagged) {
+                             return flagged.node->outputs[flagged.output]->name == planted_at;
                            });
       tensor = sound;
     }

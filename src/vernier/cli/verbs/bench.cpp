@@ -2,7 +2,7 @@
 
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
-#include "vernier/bench/duel.h"
+#include "vernier/bench/paired_timing.h"
 #include "vernier/bench/profile.h"
 #include "vernier/bench/throughput.h"
 #include "vernier/builder/builder.h"
@@ -37,7 +37,7 @@ struct Options {
   std::string model, engine;
   BuildArguments build;
   std::vector<std::string> versus, versus_options, data, shapes;
-  DuelOptions duel;
+  PairedTimingOptions paired_timing;
   size_t sessions = 1;
   DecodingArguments decoding;
   PageOptions page;
@@ -93,76 +93,76 @@ std::string engine_file() {
 }
 
 // Loads an engine file; gives what it says of its model.
-Manifest open_engine(const std::string& path, Measured& subject, BenchReport& report) {
+Manifest open_engine(const std::string& path, Measured& tested, BenchReport& report) {
   const auto start = std::chrono::steady_clock::now();
   auto loaded = load_engine(path);
   report.load_ms = seconds_since(start) * 1e3;
   report.environment["model"] = loaded.manifest.model_name + " " + loaded.manifest.model_hash;
-  subject.engine = std::move(loaded.engine);
+  tested.engine = std::move(loaded.engine);
   return std::move(loaded.manifest);
 }
 
-Measured open_subject(const Options& options, BenchReport& report) {
-  Measured subject;
+Measured open_engine(const Options& options, BenchReport& report) {
+  Measured tested;
   if (is_engine_file(options.model)) {
     // Data are made for its graph; the runners beside it need a model file.
     if (!options.versus.empty())
       throw usage_error("--vs needs a model, which an engine file is not")
           .advise("write MODEL --engine FILE");
-    open_engine(options.model, subject, report);
-    subject.imported.model.graph = clone(subject.engine->graph());
-    return subject;
+    open_engine(options.model, tested, report);
+    tested.imported.model.graph = clone(tested.engine->graph());
+    return tested;
   }
-  subject.imported = open_model(options.model);
-  const std::string hash = hash_to_text(subject.imported.hash);
+  tested.imported = open_model(options.model);
+  const std::string hash = hash_to_text(tested.imported.hash);
   report.environment["model " + options.model] = hash;
   if (!options.engine.empty()) {
-    const Manifest manifest = open_engine(options.engine, subject, report);
+    const Manifest manifest = open_engine(options.engine, tested, report);
     if (manifest.model_hash != hash)
       throw bad_input("the engine was built from {} {}, but the model is {}", manifest.model_name,
                       manifest.model_hash, hash)
           .in_file(options.engine)
           .advise("build it again, from this model");
-    return subject;
+    return tested;
   }
-  return subject;
+  return tested;
 }
 
 // The engine that `build` would give for the sample, with what is to be told of it.
-void build_engine(Measured& subject, const Options& options, uint64_t seed, BenchReport& report) {
-  const Model& model = subject.imported.model;
+void build_engine(Measured& tested, const Options& options, uint64_t seed, BenchReport& report) {
+  const Model& model = tested.imported.model;
   const BuildOptions build = options.build.options(model);
   ProofOptions how;
   how.seed = seed;
   BuiltEngine made =
-      Builder(model, build).build({subject.sample}, options.no_verify ? Judge::kNever : Judge::kAlways, how);
-  subject.engine = std::move(made.engine);
+      Builder(model, build).build({tested.sample}, options.no_verify ? Judge::kNever : Judge::kAlways, how);
+  tested.engine = std::move(made.engine);
   report.build_s = made.build_seconds;
   report.environment["accuracy"] =
       made.certificate ? std::string(verdict_name(made.certificate->verdict)) : "not verified";
   size_t quarantined = 0;
   for (size_t i = 0; i < made.notes.size(); ++i)
     report.environment[fmt::format("build note {}", i + 1)] = made.notes[i];
-  for (const QuarantinedTactic& each : quarantined_tactics(*subject.engine))
+  for (const QuarantinedTactic& each : quarantined_tactics(*tested.engine))
     report.environment[fmt::format("in quarantine {}", ++quarantined)] = each.text();
   // Perhaps a profile holds these sizes, and was prepared for others only.
-  const auto types = input_types(subject.engine->graph(), subject.sample.inputs);
-  const auto& prepared = subject.engine->prepared();
+  const auto types = input_types(tested.engine->graph(), tested.sample.inputs);
+  const auto& prepared = tested.engine->prepared();
   if (std::none_of(prepared.begin(), prepared.end(), [&](const auto& each) { return each.inputs == types; }))
-    subject.engine->prepare(types);
+    tested.engine->prepare(types);
   options.build.save_timings(build);
 }
 
-void write_pages(const Options& options, const BenchReport& report, const DuelResult& times,
-                 const Measured& subject, const Plan& plan) {
+void write_pages(const Options& options, const BenchReport& report, const PairedTimes& times,
+                 const Measured& tested, const Plan& plan) {
   const PageOptions& page = options.page;
-  const Graph& graph = *subject.imported.model.graph;
+  const Graph& graph = *tested.imported.model.graph;
   if (!page.trace.empty()) write_file(page.trace, chrome_trace_json(report));
   if (!page.node_data.empty()) write_file(page.node_data, node_data_json(report, graph.name));
   if (page.html.empty()) return;
   PageContent content{.sentence = sentence_of(report),
                       .report = bench_json(report),
-                      .graph = drawn_model(options.model, graph, &plan, subject.engine.get())};
+                      .graph = drawn_model(options.model, graph, &plan, tested.engine.get())};
   const auto add_runs = [&](const std::string& runner, const std::vector<double>& seconds) {
     auto& runs = content.runs_ms[runner];
     runs.reserve(seconds.size());
@@ -178,21 +178,21 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   BenchReport report;
   report.model = options.model;
   report.environment = environment();
-  Measured subject = open_subject(options, report);
-  const RunnerModel model{options.model, &subject.imported.model};
+  Measured tested = open_engine(options, report);
+  const RunnerModel model{options.model, &tested.imported.model};
   report.options = options.build.effective();
-  report.options.insert({{"warmup", fmt::format("{} s", options.duel.warmup)},
-                         {"duration", fmt::format("{} s", options.duel.duration)},
-                         {"runs", fmt::format("at least {}", options.duel.min_runs)},
+  report.options.insert({{"warmup", fmt::format("{} s", options.paired_timing.warmup)},
+                         {"duration", fmt::format("{} s", options.paired_timing.duration)},
+                         {"runs", fmt::format("at least {}", options.paired_timing.min_runs)},
                          {"sessions", std::to_string(options.sessions)}});
-  subject.sample = one_sample(subject.imported.model, options, common.seed);
-  const Sample& sample = subject.sample;
+  tested.sample = one_sample(tested.imported.model, options, common.seed);
+  const Sample& sample = tested.sample;
   report.sample = sample.origin;
-  if (!report.load_ms) build_engine(subject, options, common.seed, report);
+  if (!report.load_ms) build_engine(tested, options, common.seed, report);
 
   const auto start = std::chrono::steady_clock::now();
-  report.device = subject.engine->device();
-  EngineRunner engine(subject.engine, report.device);
+  report.device = tested.engine->device();
+  EngineRunner engine(tested.engine, report.device);
   const Trace outputs = engine.run(sample.inputs, {});
   report.first_run_ms = seconds_since(start) * 1e3;
 
@@ -205,7 +205,7 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
     auto other = unloaded.make(versus_spec(text, options.versus_options), model, common.threads);
     if (other != nullptr) runners.push_back(others.emplace_back(std::move(other)).get());
   }
-  const DuelResult result = duel(runners, sample.inputs, options.duel);
+  const PairedTimes result = time_paired(runners, sample.inputs, options.paired_timing);
   report.latency = in_milliseconds(result.seconds);
   for (size_t i = 0; i < others.size(); ++i) {
     report.versus.push_back({others[i]->name(), in_milliseconds(result.others[i]), result.ratios[i],
@@ -216,11 +216,11 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   for (const UnloadedRunner& each : unloaded.all())
     report.versus.push_back({.runner = each.name, .latency = {}, .failure = each.text()});
   if (options.decoding.given())
-    report.decoding = options.decoding.measure(engine.engine(), subject.imported.model,
+    report.decoding = options.decoding.measure(engine.engine(), tested.imported.model,
                                                parse_shapes(options.shapes), common.seed);
   report.sessions = options.sessions;
-  report.throughput_per_s =
-      throughput(engine.engine(), sample.inputs, options.sessions, std::min(1.0, options.duel.duration));
+  report.throughput_per_s = throughput(engine.engine(), sample.inputs, options.sessions,
+                                       std::min(1.0, options.paired_timing.duration));
   Session& session = engine.session(sample.inputs);
   const auto plan = session.plan_with_graph(sample.inputs);
   if (const std::string captured = captures_text(*plan, session.replays()); !captured.empty())
@@ -230,7 +230,7 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   add_memory(report, *plan);  // before the peak of the machine is measured, which takes memory, too
   if (options.profile) add_profile(report, session, sample.inputs);
   audit = engine.engine()->audit(*plan);
-  write_pages(options, report, result, subject, *plan);
+  write_pages(options, report, result, tested, *plan);
   if (common.observer != nullptr && common.observer->bench)
     common.observer->bench({report, result.seconds, sample.inputs, outputs});
   return report;
@@ -253,11 +253,11 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   app.add_option("--shapes", options->shapes, "sizes of inputs, e.g. 'x:1x3x640x480'")
       ->type_name("INPUT:DIMS");
   options->decoding.declare(app);
-  app.add_option("--warmup", options->duel.warmup, "seconds before anything counts")
+  app.add_option("--warmup", options->paired_timing.warmup, "seconds before anything counts")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--duration", options->duel.duration, "seconds of each runner, at least")
+  app.add_option("--duration", options->paired_timing.duration, "seconds of each runner, at least")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--runs", options->duel.min_runs, "runs of each runner, at least")
+  app.add_option("--runs", options->paired_timing.min_runs, "runs of each runner, at least")
       ->check(CLI::PositiveNumber);
   app.add_option("--sessions", options->sessions, "sessions that run at the same time, for the throughput")
       ->check(CLI::PositiveNumber);
@@ -267,7 +267,7 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   options->page.declare_node_data(app, "the time of every node, which takes --profile,");
   options->page.declare_trace(app);
   return [options, &common] {
-    options->duel.seed = common.seed;
+    options->paired_timing.seed = common.seed;
     options->page.require();
     if (!options->profile && !(options->page.trace + options->page.node_data).empty())
       throw usage_error("--trace and --node-data are about the times of steps").advise("add --profile");

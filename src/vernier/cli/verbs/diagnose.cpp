@@ -5,7 +5,7 @@
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/base/interruption.h"
-#include "vernier/cli/engine_workshop.h"
+#include "vernier/cli/engine_repair_builder.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/data_options.h"
 #include "vernier/cli/page_writer.h"
@@ -14,8 +14,8 @@
 #include "vernier/cli/unloaded_runners.h"
 #include "vernier/cli/verb.h"
 #include "vernier/cli/verbs/inner_comparison.h"
-#include "vernier/diagnose/subjects/engine_subject.h"
-#include "vernier/diagnose/subjects/recorded_subject.h"
+#include "vernier/diagnose/under_test/built_engine.h"
+#include "vernier/diagnose/under_test/recording_under_test.h"
 #include "vernier/engine/file/engine_io.h"
 #include "vernier/page/overlays.h"
 #include "vernier/report/diagnosis_report.h"
@@ -49,8 +49,8 @@ bool is_built_from(const RunnerSpec& spec, const std::filesystem::path& model) {
          read_manifest(spec.argument).model_hash == hash_to_text(hash_text(read_file(model)));
 }
 
-std::unique_ptr<Subject> start_again(const RunnerSpec& spec, const RunnerModel& model,
-                                     const CommonOptions& common, double budget);
+std::unique_ptr<EngineUnderTest> start_again(const RunnerSpec& spec, const RunnerModel& model,
+                                             const CommonOptions& common, double budget);
 
 // A runner of the command line, and what it is looked into by.
 class Engine {
@@ -61,27 +61,27 @@ class Engine {
     StartAgain start = [spec, model, &common, budget] { return start_again(spec, model, common, budget); };
     if (auto* engine = dynamic_cast<EngineRunner*>(runner_.get());
         engine != nullptr && is_built_from(spec, model.path)) {
-      subject_ = std::make_unique<EngineSubject>(*engine, std::move(start));
+      tested_ = std::make_unique<BuiltEngineUnderTest>(*engine, std::move(start));
       return;
     }
     if (auto* loaded = dynamic_cast<LoadedRun*>(runner_.get())) {
-      subject_ = std::make_unique<RecordedSubject>(
+      tested_ = std::make_unique<RecordingUnderTest>(
           loaded->name(), *model.model,
           [loaded](const NamedData& inputs) { return loaded->trace_on(inputs); });
       return;
     }
     if (spec.kind == "engine") {
-      subject_ = std::make_unique<RunnerSubject>(*runner_, *model.model, nullptr);
+      tested_ = std::make_unique<RunnerUnderTest>(*runner_, *model.model, nullptr);
       return;
     }
     MakeRunner again = [spec, threads = common.threads](const RunnerModel& other, double seconds) {
       return make_late_runner(spec, other, threads, seconds);
     };
-    subject_ = std::make_unique<RunnerSubject>(*runner_, *model.model, std::move(again), std::move(start));
+    tested_ = std::make_unique<RunnerUnderTest>(*runner_, *model.model, std::move(again), std::move(start));
   }
 
   const RunnerSpec& spec() const { return spec_; }
-  DiagnosedRunner get() const { return {runner_.get(), subject_.get()}; }
+  DiagnosedRunner get() const { return {runner_.get(), tested_.get()}; }
   void rename(const std::string& name) {
     runner_ = std::make_unique<RenamedRunner>(std::move(runner_), name);
   }
@@ -89,33 +89,33 @@ class Engine {
  private:
   RunnerSpec spec_;
   std::unique_ptr<Runner> runner_;
-  std::unique_ptr<Subject> subject_;
+  std::unique_ptr<EngineUnderTest> tested_;
 };
 
 // One more engine from the same command line.
-class StartedAgain : public Subject {
+class StartedAgain : public EngineUnderTest {
  public:
   StartedAgain(const RunnerSpec& spec, const RunnerModel& model, const CommonOptions& common, double budget)
       : engine_(spec, model, common, budget) {}
 
-  const std::string& name() const override { return subject().name(); }
-  NamedData run(const NamedData& inputs) override { return subject().run(inputs); }
+  const std::string& name() const override { return tested().name(); }
+  NamedData run(const NamedData& inputs) override { return tested().run(inputs); }
   ShownRun show(const NamedData& inputs, const ShowOptions& options) override {
-    return subject().show(inputs, options);
+    return tested().show(inputs, options);
   }
   NumericsContract assumed_contract(const Node& node) const override {
-    return subject().assumed_contract(node);
+    return tested().assumed_contract(node);
   }
-  void limit_time(double seconds) override { subject().limit_time(seconds); }
+  void limit_time(double seconds) override { tested().limit_time(seconds); }
 
  private:
-  Subject& subject() const { return *engine_.get().subject; }
+  EngineUnderTest& tested() const { return *engine_.get().tested; }
 
   Engine engine_;
 };
 
-std::unique_ptr<Subject> start_again(const RunnerSpec& spec, const RunnerModel& model,
-                                     const CommonOptions& common, double budget) {
+std::unique_ptr<EngineUnderTest> start_again(const RunnerSpec& spec, const RunnerModel& model,
+                                             const CommonOptions& common, double budget) {
   return std::make_unique<StartedAgain>(spec, model, common, budget);
 }
 
@@ -209,21 +209,21 @@ class DiagnoseCommand {
     job.unsupported = [this] { unsupported_ = true; };
     job.most_bytes = static_cast<size_t>(options_.inner_memory * (1 << 30));
     job.seed = common_.seed;
-    job.workshop = [this](const Runner& runner) { return make_workshop(runner); };
+    job.repair_builder = [this](const Runner& runner) { return make_repair_builder(runner); };
     if (options_.repair) job.repair = make_repair();
     return job;
   }
 
-  std::unique_ptr<Workshop> make_workshop(const Runner& runner) const {
+  std::unique_ptr<RepairBuilder> make_repair_builder(const Runner& runner) const {
     const auto made = std::find_if(engines_.begin(), engines_.end(),
                                    [&](const auto& each) { return each->get().runner == &runner; });
-    return std::make_unique<EngineWorkshop>((*made)->spec(), model_, common_.threads);
+    return std::make_unique<EngineRepairBuilder>((*made)->spec(), model_, common_.threads);
   }
 
   RepairOptions make_repair() {
     take_interruptions();  // what was found before is worth something
     RepairOptions repair;
-    repair.workshop = [this](const Runner& runner) { return make_workshop(runner); };
+    repair.repair_builder = [this](const Runner& runner) { return make_repair_builder(runner); };
     repair.folder = repair_folder(options_, common_);
     if (options_.comparison.data.is_random())
       repair.draw = [this](uint64_t seed) { return options_.comparison.data.open(imported_.model, seed); };

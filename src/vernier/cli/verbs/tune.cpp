@@ -55,7 +55,7 @@ class TuneCommand {
     require_target_fits();
     const auto metric = make_metric();
     EngineProber prober(imported_.model, plans, data, metric.get(), prober_options(build));
-    ProbeMemory memory(prober, options_.state, subject(plans, data));
+    ProbeMemory memory(prober, options_.state, tested(plans, data));
     PlanSearch search(memory, search_options());
     const SearchResult result = search.run();
     memory.save();
@@ -194,7 +194,7 @@ class TuneCommand {
   }
 
   // What every score depends on.
-  std::string subject(const UnitPlans& plans, const TuningData& data) const {
+  std::string tested(const UnitPlans& plans, const TuningData& data) const {
     uint64_t sum = hash_combine(structural_hash(*imported_.model.graph), hash_of(data));
     for (const SearchUnit& unit : plans.units()) {
       for (const std::string& node : unit.nodes) sum = hash_text(node, sum);

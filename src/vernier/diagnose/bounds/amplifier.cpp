@@ -76,7 +76,7 @@ AmplifierSearch::Errors AmplifierSearch::errors_from(const InterpreterOptions& s
   };
   run_reference(*shown_.graph, given, watched);
   KnownErrors known(0);
-  Perturbation perturbation(subject_, shown_, seed_, known);
+  Perturbation perturbation(tested_, shown_, seed_, known);
   Errors errors;
   const auto compare = [&](const Node& node, std::span<const Datum> results) {
     add_errors(node, results, quiet, errors);

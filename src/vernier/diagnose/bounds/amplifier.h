@@ -1,7 +1,7 @@
 // Where a model makes large errors of roundings.
 #pragma once
 
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
 
@@ -14,8 +14,9 @@ struct Amplifier {
 class AmplifierSearch {
  public:
   // All outlive this.
-  AmplifierSearch(const Subject& subject, const ShownRun& shown, const NamedData& inputs, uint64_t seed)
-      : subject_(subject), shown_(shown), inputs_(inputs), seed_(seed) {}
+  AmplifierSearch(const EngineUnderTest& tested, const ShownRun& shown, const NamedData& inputs,
+                  uint64_t seed)
+      : tested_(tested), shown_(shown), inputs_(inputs), seed_(seed) {}
 
   // The worst on the way to an output of the graph: from that back, over the operand that errs the most.
   // Nothing where the output does not err, or none of the nodes makes more of it. The first call runs the
@@ -26,7 +27,7 @@ class AmplifierSearch {
   using Errors = std::map<const Value*, double>;  // relative L2
   Errors errors_from(const InterpreterOptions& side);
 
-  const Subject& subject_;
+  const EngineUnderTest& tested_;
   const ShownRun& shown_;
   const NamedData& inputs_;
   uint64_t seed_;

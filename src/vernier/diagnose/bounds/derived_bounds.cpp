@@ -1,8 +1,8 @@
 #include "vernier/diagnose/bounds/derived_bounds.h"
 
 #include "vernier/diagnose/experiments/same_input_check.h"
-#include "vernier/diagnose/subjects/engine_subject.h"
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/built_engine.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 #include "vernier/numeric/ulp.h"
 
 namespace vernier {
@@ -36,11 +36,12 @@ DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown) {
           std::string(shown.quantised ? "int8" : element_type_short_name(narrowest_float(*shown.graph))), ""};
 }
 
-std::map<std::string, DerivedBound> derived_bounds(Subject& subject, const NamedData& inputs, uint64_t seed) {
-  const ShownRun shown = subject.show(inputs);
-  if (!check_on_own_inputs(subject, shown, inputs).suspects.empty()) return {};
+std::map<std::string, DerivedBound> derived_bounds(EngineUnderTest& tested, const NamedData& inputs,
+                                                   uint64_t seed) {
+  const ShownRun shown = tested.show(inputs);
+  if (!check_on_own_inputs(tested, shown, inputs).flagged_nodes.empty()) return {};
   std::map<std::string, DerivedBound> bounds;
-  for (const auto& [output, error] : propagated_errors(subject, shown, inputs, seed)) {
+  for (const auto& [output, error] : propagated_errors(tested, shown, inputs, seed)) {
     DerivedBound& bound = bounds[output] = bound_of(error, shown);
     bound.remark = "the kernels add nothing beyond the plan";
   }
@@ -91,16 +92,16 @@ Bounds exceeded_by(Runner& runner, const Model& model, const NamedData& inputs,
   const PropagationOptions options{model.graph.get(), sufficient_errors(*model.graph, needs), true};
   if (options.met.empty()) return {};
   auto* engine = dynamic_cast<EngineRunner*>(&runner.original());
-  std::unique_ptr<Subject> subject;
+  std::unique_ptr<EngineUnderTest> tested;
   if (engine != nullptr)
-    subject = std::make_unique<EngineSubject>(*engine);
+    tested = std::make_unique<BuiltEngineUnderTest>(*engine);
   else
-    subject = std::make_unique<RunnerSubject>(runner, model, nullptr);
+    tested = std::make_unique<RunnerUnderTest>(runner, model, nullptr);
   const ShownRun shown =
-      engine != nullptr ? subject->show(inputs, {.values = std::vector<std::string>()}) : unseen(model);
+      engine != nullptr ? tested->show(inputs, {.values = std::vector<std::string>()}) : unseen(model);
   if (shown.quantised) return {};
   Bounds exceeded;
-  for (const auto& [output, error] : propagated_errors(*subject, shown, inputs, seed, options)) {
+  for (const auto& [output, error] : propagated_errors(*tested, shown, inputs, seed, options)) {
     const DerivedBound bound = bound_of(error, shown);
     const auto need = needs.find(output);
     if (options.met.contains(output) && need->second > kFarBeyond * bound.relative_l2)
@@ -114,8 +115,8 @@ Bounds exceeded_by(Runner& runner, const Model& model, const NamedData& inputs,
 std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedData& inputs, uint64_t seed) {
   auto* engine = dynamic_cast<EngineRunner*>(&runner.original());
   if (engine == nullptr) return {};
-  EngineSubject subject(*engine);
-  return where_known([&] { return derived_bounds(subject, inputs, seed); });
+  BuiltEngineUnderTest tested(*engine);
+  return where_known([&] { return derived_bounds(tested, inputs, seed); });
 }
 
 ExceededBounds exceeded_bounds(const Model& model, uint64_t seed) {

@@ -28,10 +28,11 @@ double own_amplification(const Graph& declared, double relative_l2);
 // What roundings explain at most, of an output that is expected to err so.
 DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown);
 
-// By output: what the roundings that the subject promises may make of it on these inputs. Nothing where a
-// node makes what no rounding explains on what it reads itself: then no bound may excuse the output. Throws
-// what the subject throws.
-std::map<std::string, DerivedBound> derived_bounds(Subject& subject, const NamedData& inputs, uint64_t seed);
+// By output: what the roundings that the engine under test promises may make of it on these inputs. Nothing
+// where a node makes what no rounding explains on what it reads itself: then no bound may excuse the output.
+// Throws what the engine under test throws.
+std::map<std::string, DerivedBound> derived_bounds(EngineUnderTest& tested, const NamedData& inputs,
+                                                   uint64_t seed);
 
 // What the roundings that an engine of ours promises may make of its outputs on these inputs, by output.
 // Nothing of other runners, which promise nothing.

@@ -51,7 +51,7 @@ std::string sentence_of(const ErrorSplit& split, double amplification, Amplifier
 
 }  // namespace
 
-std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, const ShownRun& shown,
+std::vector<ErrorSplit> split_error(const Model& model, const EngineUnderTest& tested, const ShownRun& shown,
                                     const NamedData& inputs, const NamedData& outputs, bool sound,
                                     uint64_t seed, const PropagationOptions& limits) {
   const auto ideal = reference_outputs(*model.graph, inputs, {.mode = ReferenceMode::kIdeal}),
@@ -66,8 +66,8 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
     const double needs = distance(declared, outputs, output->name);
     if (sound && std::isfinite(needs)) propagation.met[output->name] = needs / kBoundFactor;
   }
-  const auto propagated = propagated_errors(subject, shown, inputs, seed, propagation);
-  AmplifierSearch amplifiers(subject, shown, inputs, seed);
+  const auto propagated = propagated_errors(tested, shown, inputs, seed, propagation);
+  AmplifierSearch amplifiers(tested, shown, inputs, seed);
   std::vector<ErrorSplit> split;
   for (const Value* output : model.graph->outputs) {
     if (!output->type.is_tensor() || !is_float(output->type.tensor.element)) continue;

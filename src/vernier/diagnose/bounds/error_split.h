@@ -3,13 +3,13 @@
 
 #include "vernier/diagnose/bounds/propagated_error.h"
 #include "vernier/diagnose/diagnosis.h"
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
 
 // By output, in the order of the model; outputs that are no floats are left out. `sound`: whether every node
 // makes what a sound kernel would on what it reads. `limits`: what propagating roundings may take.
-std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, const ShownRun& shown,
+std::vector<ErrorSplit> split_error(const Model& model, const EngineUnderTest& tested, const ShownRun& shown,
                                     const NamedData& inputs, const NamedData& outputs, bool sound,
                                     uint64_t seed, const PropagationOptions& limits = {});
 

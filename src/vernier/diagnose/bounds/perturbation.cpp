@@ -143,7 +143,7 @@ void Perturbation::add(const Node& node, std::span<const Datum* const> operands,
   }
   std::vector<ElementErrors> expected;
   try {
-    const NumericsContract contract = subject_.contract_of(shown_, node);
+    const NumericsContract contract = tested_.contract_of(shown_, node);
     expected = ErrorModel(node, inputs).outputs(contract);
     if (expected.size() == 1) keep_exact_results(node, inputs, contract, expected.front());
   } catch (const Error&) {
@@ -193,7 +193,7 @@ double Perturbation::growth_of(const Node& node, const std::vector<Tensor>& inpu
                                const std::vector<ElementErrors>& expected) {
   const auto [known, fresh] = known_.growths.try_emplace(&node, 1);
   if (fresh) {
-    Suspect sound;
+    FlaggedNode sound;
     sound.node = &node;
     sound.inputs = inputs;
     sound.expected = expected;

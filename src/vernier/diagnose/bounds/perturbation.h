@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 #include "vernier/error_analysis/expected_error.h"
 #include "vernier/numeric/ulp.h"
 
@@ -36,8 +36,8 @@ bool is_narrow_float(const Tensor& tensor);
 class Perturbation {
  public:
   // More is added to what is known. All outlive this.
-  Perturbation(const Subject& subject, const ShownRun& shown, uint64_t seed, KnownErrors& known)
-      : subject_(subject), shown_(shown), seed_(seed), known_(known) {}
+  Perturbation(const EngineUnderTest& tested, const ShownRun& shown, uint64_t seed, KnownErrors& known)
+      : tested_(tested), shown_(shown), seed_(seed), known_(known) {}
 
   // The options of a run that is moved so; they refer to this. `after`, if there is one, sees what nodes make
   // then.
@@ -61,7 +61,7 @@ class Perturbation {
   Tensor constant(const Value& value, const Tensor& content);
   void note(const Value& value, ElementType made);
 
-  const Subject& subject_;
+  const EngineUnderTest& tested_;
   const ShownRun& shown_;
   uint64_t seed_;
   KnownErrors& known_;

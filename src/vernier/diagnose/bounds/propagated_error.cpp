@@ -152,7 +152,7 @@ void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed
 
 }  // namespace
 
-std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
+std::map<std::string, PropagatedError> propagated_errors(const EngineUnderTest& tested, const ShownRun& shown,
                                                          const NamedData& inputs, uint64_t seed,
                                                          const PropagationOptions& options) {
   const NamedData given = shown.given(inputs);
@@ -181,7 +181,7 @@ std::map<std::string, PropagatedError> propagated_errors(const Subject& subject,
     return draw >= most_draws || !may_turn_over || errors.explain(options.met);
   };
   for (size_t draw = 0; !ends(draw); ++draw) {
-    Perturbation perturbation(subject, shown, hash_combine(seed, draw), known);
+    Perturbation perturbation(tested, shown, hash_combine(seed, draw), known);
     Side& side = sides[draw % sides.size()];
     if (!side.quiet) side.quiet = reference_outputs(*shown.graph, given, side.options);
     const NamedData moved = reference_outputs(*shown.graph, given, perturbation.applied(side.options));

@@ -1,7 +1,7 @@
 // What the roundings of all nodes together make of the outputs.
 #pragma once
 
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
 
@@ -30,7 +30,7 @@ struct PropagationOptions {
 // By output. Runs the reference with a random error in each element of each result, as large as the error
 // model expects it from a kernel of its contract; twice, and up to five times where that says too little.
 // What roundings of one place do to those of another is in that, and so is what the network makes of them.
-std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
+std::map<std::string, PropagatedError> propagated_errors(const EngineUnderTest& tested, const ShownRun& shown,
                                                          const NamedData& inputs, uint64_t seed,
                                                          const PropagationOptions& options = {});
 

@@ -38,10 +38,10 @@ void join_wrong_weights(const ShownRun& shown, const SameInputCheck& check, std:
   if (weighted < kFewest) return;
   std::vector<std::string> nodes;
   size_t wrong = 0;
-  for (const Suspect& suspect : check.suspects) {
-    if (!has_weights(*suspect.node)) continue;
+  for (const FlaggedNode& flagged : check.flagged_nodes) {
+    if (!has_weights(*flagged.node)) continue;
     ++wrong;
-    const auto more = suspect.onnx_nodes();
+    const auto more = flagged.onnx_nodes();
     nodes.insert(nodes.end(), more.begin(), more.end());
   }
   const auto other =
@@ -49,7 +49,7 @@ void join_wrong_weights(const ShownRun& shown, const SameInputCheck& check, std:
         return !each.failure.is_explained() || each.failure == FailureClass(47);
       }));
   if (static_cast<double>(wrong) < kNearlyAll * static_cast<double>(std::min(weighted, kept)) ||
-      static_cast<double>(wrong) < kNearlyAll * static_cast<double>(check.suspects.size()) ||
+      static_cast<double>(wrong) < kNearlyAll * static_cast<double>(check.flagged_nodes.size()) ||
       other < kNearlyAll * static_cast<double>(culprits.size()))
     return;
   Culprit made;

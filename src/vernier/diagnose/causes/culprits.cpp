@@ -24,34 +24,34 @@ const Tensor* tensor_of(const ShownRun& run, const NamedData& inputs, const Valu
   return nullptr;
 }
 
-// The suspect in the run before, as if it were sound.
-Tensors sound_before(const Suspect& suspect, const SuspectRuns& runs) {
-  Suspect before;
-  before.node = suspect.node;
-  for (const Value* input : suspect.node->inputs) {
+// The flagged node in the run before, as if it were sound.
+Tensors sound_before(const FlaggedNode& flagged, const FlaggedRuns& runs) {
+  FlaggedNode before;
+  before.node = flagged.node;
+  for (const Value* input : flagged.node->inputs) {
     const Tensor* tensor = input == nullptr ? nullptr : tensor_of(*runs.before, *runs.inputs_before, *input);
-    if (input != nullptr && tensor == nullptr) return Tensors(suspect.made.size());
+    if (input != nullptr && tensor == nullptr) return Tensors(flagged.made.size());
     before.inputs.push_back(input == nullptr ? Tensor() : *tensor);
   }
-  before.made = suspect.made;  // for the types alone
+  before.made = flagged.made;  // for the types alone
   return Members(before).sound_results();
 }
 
-// The suspect in the run before, if it is wrong there, too.
-std::optional<Suspect> wrong_before(const Suspect& suspect, const SuspectRuns& runs) {
-  if (runs.before == nullptr || (!suspect.node->regions.empty() && !ops::is_group(*suspect.node)))
+// The flagged node in the run before, if it is wrong there, too.
+std::optional<FlaggedNode> wrong_before(const FlaggedNode& flagged, const FlaggedRuns& runs) {
+  if (runs.before == nullptr || (!flagged.node->regions.empty() && !ops::is_group(*flagged.node)))
     return std::nullopt;
-  Suspect before;
-  before.node = suspect.node;
-  before.contract = suspect.contract;
-  for (const Value* input : suspect.node->inputs) {
+  FlaggedNode before;
+  before.node = flagged.node;
+  before.contract = flagged.contract;
+  for (const Value* input : flagged.node->inputs) {
     const Tensor* tensor = input == nullptr ? nullptr : tensor_of(*runs.before, *runs.inputs_before, *input);
     if (input != nullptr && tensor == nullptr) return std::nullopt;
     before.inputs.push_back(input == nullptr ? Tensor() : *tensor);
   }
   before.expected = ErrorModel(*before.node, before.inputs).outputs(before.contract);
-  for (size_t i = 0; i < suspect.node->outputs.size(); ++i) {
-    const Value* output = suspect.node->outputs[i];
+  for (size_t i = 0; i < flagged.node->outputs.size(); ++i) {
+    const Value* output = flagged.node->outputs[i];
     const Tensor* made = output == nullptr ? nullptr : tensor_of(*runs.before, *runs.inputs_before, *output);
     before.made.push_back(made == nullptr ? Tensor() : *made);
     if (made != nullptr) compare_output(before, i);
@@ -60,38 +60,38 @@ std::optional<Suspect> wrong_before(const Suspect& suspect, const SuspectRuns& r
   return before;
 }
 
-Scene scene_of(const Suspect& suspect, const SuspectRuns& runs) {
-  Scene scene{*runs.shown.graph, nullptr, nullptr};
-  scene.value = [&runs](const Value& value) { return tensor_of(runs.shown, runs.inputs, value); };
-  if (runs.before != nullptr) scene.sound_before = [&] { return sound_before(suspect, runs); };
-  if (runs.further != nullptr) scene.observe = [&](size_t most) { return runs.further->at(suspect, most); };
-  if (runs.changing == nullptr) return scene;
+HypothesisContext context_of(const FlaggedNode& flagged, const FlaggedRuns& runs) {
+  HypothesisContext context{*runs.shown.graph, nullptr, nullptr};
+  context.value = [&runs](const Value& value) { return tensor_of(runs.shown, runs.inputs, value); };
+  if (runs.before != nullptr) context.sound_before = [&] { return sound_before(flagged, runs); };
+  if (runs.further != nullptr) context.observe = [&](size_t most) { return runs.further->at(flagged, most); };
+  if (runs.changing == nullptr) return context;
   for (const ChangingValue& each : *runs.changing) {
-    if (each.heals()) scene.healing.insert(each.value);
+    if (each.heals()) context.healing.insert(each.value);
   }
-  return scene;
+  return context;
 }
 
 // Of what a run leaves for the next one (B44, B46) the run before tells nothing: the one before it is
 // unknown.
-void decide_by_run_before(const Suspect& suspect, const SuspectRuns& runs, const Stopwatch& watch,
+void decide_by_run_before(const FlaggedNode& flagged, const FlaggedRuns& runs, const Stopwatch& watch,
                           Reproduction& reproduction) {
   if (!is_ambiguous(reproduction) || watch.is_over()) return;
   const FailureClass failure = reproduction.cause->failure;
   if (failure == FailureClass(44) || failure == FailureClass(46)) return;
   try {
-    const auto before = wrong_before(suspect, runs);
+    const auto before = wrong_before(flagged, runs);
     if (!before) return;
-    const SuspectRuns only{*runs.before, *runs.inputs_before};
-    decide_by(*before, scene_of(*before, only), &watch, reproduction);
+    const FlaggedRuns only{*runs.before, *runs.inputs_before};
+    decide_by(*before, context_of(*before, only), &watch, reproduction);
   } catch (const Error&) {
     return;  // it cannot be judged there
   }
 }
 
-std::vector<std::string> values_made(const Suspect& suspect) {
+std::vector<std::string> values_made(const FlaggedNode& flagged) {
   std::vector<std::string> names;
-  for (const Value* output : suspect.node->outputs) {
+  for (const Value* output : flagged.node->outputs) {
     if (output != nullptr) names.push_back(output->name);
   }
   return names;
@@ -105,16 +105,16 @@ std::string quoted(const std::vector<std::string>& names) {
                      names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
 }
 
-Evidence same_input_evidence(const Suspect& suspect) {
-  const Value* value = suspect.node->output(suspect.output);
+Evidence same_input_evidence(const FlaggedNode& flagged) {
+  const Value* value = flagged.node->output(flagged.output);
   const std::string name = value == nullptr ? "" : value->name;
-  if (suspect.made[suspect.output].dims() != suspect.expected[suspect.output].value.dims())
+  if (flagged.made[flagged.output].dims() != flagged.expected[flagged.output].value.dims())
     return {"same inputs", HUGE_VAL, fmt::format("'{}' has other sizes than what it is made of says", name)};
-  return {"same inputs", suspect.worst.worst,
+  return {"same inputs", flagged.worst.worst,
           fmt::format("on what the engine itself read, element {} of '{}' is {:.7g}, and a sound kernel "
                       "makes {:.7g} of it: {} ({})",
-                      suspect.worst.element, name, suspect.worst.actual, suspect.worst.expected,
-                      times_bound(suspect.worst.worst, suspect.worst.bound, "its"), suspect.contract.text())};
+                      flagged.worst.element, name, flagged.worst.actual, flagged.worst.expected,
+                      times_bound(flagged.worst.worst, flagged.worst.bound, "its"), flagged.contract.text())};
 }
 
 std::vector<RejectedCause> rejected_of(const Reproduction& reproduction) {
@@ -132,10 +132,10 @@ std::vector<RejectedCause> rejected_of(const Reproduction& reproduction) {
 
 // What a group makes wrong only as long as nobody sees inside is wrong by how it is computed as one: the
 // decisive experiment of a defect of fusion. Other causes may lie in the fused kernel, too.
-void add_fusion(const Suspect& suspect, const SuspectRuns& runs, Culprit& culprit) {
-  if (runs.changing == nullptr || !ops::is_group(*suspect.node)) return;
+void add_fusion(const FlaggedNode& flagged, const FlaggedRuns& runs, Culprit& culprit) {
+  if (runs.changing == nullptr || !ops::is_group(*flagged.node)) return;
   std::set<std::string> inside;
-  for (const auto& value : ops::body(*suspect.node).values()) inside.insert(value->name);
+  for (const auto& value : ops::body(*flagged.node).values()) inside.insert(value->name);
   bool heals = false;
   for (const ChangingValue& each : *runs.changing) {
     if (!inside.contains(each.value)) continue;
@@ -146,7 +146,7 @@ void add_fusion(const Suspect& suspect, const SuspectRuns& runs, Culprit& culpri
                      each.value, each.heals() ? "right" : "others", each.error_shown, each.error_unshown)});
   }
   if (!heals) return;
-  for (const std::string& node : suspect.onnx_nodes()) {
+  for (const std::string& node : flagged.onnx_nodes()) {
     if (std::find(culprit.nodes.begin(), culprit.nodes.end(), node) == culprit.nodes.end())
       culprit.nodes.push_back(node);
   }
@@ -159,11 +159,11 @@ void add_fusion(const Suspect& suspect, const SuspectRuns& runs, Culprit& culpri
   culprit.repair = repair_of(culprit);
 }
 
-Culprit culprit_of(const Suspect& suspect, const Reproduction& reproduction) {
+Culprit culprit_of(const FlaggedNode& flagged, const Reproduction& reproduction) {
   Culprit culprit;
-  culprit.nodes = suspect.onnx_nodes();
-  culprit.values = values_made(suspect);
-  culprit.evidence.push_back(same_input_evidence(suspect));
+  culprit.nodes = flagged.onnx_nodes();
+  culprit.values = values_made(flagged);
+  culprit.evidence.push_back(same_input_evidence(flagged));
   culprit.rejected = rejected_of(reproduction);
   if (!reproduction.cause) {
     culprit.sentence = fmt::format("{} makes what none of {} simulated causes reproduces",
@@ -190,22 +190,22 @@ Culprit culprit_of(const Suspect& suspect, const Reproduction& reproduction) {
 }
 
 // How far the outputs move if the node alone makes its error.
-double effect_of(const Suspect& suspect, const SuspectRuns& runs, const std::vector<Datum>& right) {
+double effect_of(const FlaggedNode& flagged, const FlaggedRuns& runs, const std::vector<Datum>& right) {
   const NamedData given = runs.shown.given(runs.inputs);
   InterpreterOptions options;
   options.planned = &runs.shown.roundings;
   options.revise = [&](const Node& node, std::span<const Datum* const>, std::vector<Datum>& results) {
-    if (&node != suspect.node) return;
+    if (&node != flagged.node) return;
     for (size_t i = 0; i < results.size(); ++i) {
       Tensor& tensor = results[i].tensor;
-      const Tensor& made = suspect.made[i];
+      const Tensor& made = flagged.made[i];
       if (!made.is_defined() || !tensor.is_defined() || made.dims() != tensor.dims()) continue;
       if (!is_float(made.type())) {
         tensor = made;
         continue;
       }
       auto values = tensor.to_doubles();
-      const auto wrong = made.to_doubles(), sound = suspect.expected[i].value.to_doubles();
+      const auto wrong = made.to_doubles(), sound = flagged.expected[i].value.to_doubles();
       for (size_t k = 0; k < values.size(); ++k) {
         const bool alike = wrong[k] == sound[k] || (std::isnan(wrong[k]) && std::isnan(sound[k]));
         if (!alike) values[k] += wrong[k] - sound[k];  // an Inf that is right adds nothing
@@ -222,17 +222,18 @@ double effect_of(const Suspect& suspect, const SuspectRuns& runs, const std::vec
   return bounded_distance(a, b, b);
 }
 
-std::vector<double> shares_of(const std::vector<Suspect>& suspects, const SuspectRuns& runs,
+std::vector<double> shares_of(const std::vector<FlaggedNode>& flagged_nodes, const FlaggedRuns& runs,
                               Stopwatch& watch) {
-  if (suspects.size() == 1) return {1};
-  std::vector<double> shares(suspects.size(), 0);
+  if (flagged_nodes.size() == 1) return {1};
+  std::vector<double> shares(flagged_nodes.size(), 0);
   InterpreterOptions options;
   options.planned = &runs.shown.roundings;
   const NamedData given = runs.shown.given(runs.inputs);
   const auto right = run_reference(*runs.shown.graph, given, options).outputs;
   double sum = 0;
-  for (size_t i = 0; i < suspects.size() && !watch.is_over(); ++i) {
-    const double effect = watch.time("substitution", 1, [&] { return effect_of(suspects[i], runs, right); });
+  for (size_t i = 0; i < flagged_nodes.size() && !watch.is_over(); ++i) {
+    const double effect =
+        watch.time("substitution", 1, [&] { return effect_of(flagged_nodes[i], runs, right); });
     shares[i] = std::isfinite(effect) ? effect * effect : 0;
     sum += shares[i];
   }
@@ -243,22 +244,22 @@ std::vector<double> shares_of(const std::vector<Suspect>& suspects, const Suspec
 
 }  // namespace
 
-std::vector<Culprit> culprits_of(const SameInputCheck& check, const SuspectRuns& runs, size_t most,
+std::vector<Culprit> culprits_of(const SameInputCheck& check, const FlaggedRuns& runs, size_t most,
                                  Stopwatch& watch) {
-  std::vector<Suspect> suspects(
-      check.suspects.begin(),
-      check.suspects.begin() + static_cast<ptrdiff_t>(std::min(most, check.suspects.size())));
-  std::erase_if(suspects, only_rounds_partial_sums);
-  if (suspects.empty()) return {};
-  const auto shares = shares_of(suspects, runs, watch);
+  std::vector<FlaggedNode> flagged_nodes(
+      check.flagged_nodes.begin(),
+      check.flagged_nodes.begin() + static_cast<ptrdiff_t>(std::min(most, check.flagged_nodes.size())));
+  std::erase_if(flagged_nodes, only_rounds_partial_sums);
+  if (flagged_nodes.empty()) return {};
+  const auto shares = shares_of(flagged_nodes, runs, watch);
   std::vector<Culprit> culprits;
-  for (size_t i = 0; i < suspects.size(); ++i) {
+  for (size_t i = 0; i < flagged_nodes.size(); ++i) {
     Reproduction reproduction = watch.is_over() ? Reproduction() : watch.time("reproduction", 1, [&] {
-      return reproduce(suspects[i], scene_of(suspects[i], runs), &watch);
+      return reproduce(flagged_nodes[i], context_of(flagged_nodes[i], runs), &watch);
     });
-    decide_by_run_before(suspects[i], runs, watch, reproduction);
-    culprits.push_back(culprit_of(suspects[i], reproduction));
-    add_fusion(suspects[i], runs, culprits.back());
+    decide_by_run_before(flagged_nodes[i], runs, watch, reproduction);
+    culprits.push_back(culprit_of(flagged_nodes[i], reproduction));
+    add_fusion(flagged_nodes[i], runs, culprits.back());
     culprits.back().share = shares[i];
   }
   std::stable_sort(culprits.begin(), culprits.end(),

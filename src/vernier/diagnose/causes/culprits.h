@@ -1,4 +1,4 @@
-// From suspects to culprits: the cause of each, and its share of the error of the outputs.
+// From flagged nodes to culprits: the cause of each, and its share of the error of the outputs.
 #pragma once
 
 #include "vernier/diagnose/diagnose.h"
@@ -8,8 +8,8 @@
 
 namespace vernier {
 
-// The runs that suspects come from.
-struct SuspectRuns {
+// The runs that flagged nodes come from.
+struct FlaggedRuns {
   const ShownRun& shown;
   const NamedData& inputs;
   // The run before it, on other inputs; null: there was none.
@@ -22,7 +22,7 @@ struct SuspectRuns {
 };
 
 // By rank, the most of the outputs' error first.
-std::vector<Culprit> culprits_of(const SameInputCheck& check, const SuspectRuns& runs, size_t most,
+std::vector<Culprit> culprits_of(const SameInputCheck& check, const FlaggedRuns& runs, size_t most,
                                  Stopwatch& watch);
 
 // What many culprits have in common: weights of another model, or an operator that the model defines itself.

@@ -77,10 +77,10 @@ Tensors Member::changed(const std::function<void(Node&)>& change, Tensors inputs
   return evaluate(*copy, inputs);
 }
 
-Members::Members(const Suspect& suspect) : suspect_(suspect) {
-  const Node& whole = *suspect.node;
+Members::Members(const FlaggedNode& flagged) : flagged_(flagged) {
+  const Node& whole = *flagged.node;
   for (size_t i = 0; i < whole.inputs.size(); ++i) {
-    if (whole.inputs[i] != nullptr) values_[whole.inputs[i]] = unrounded(suspect.inputs[i]);
+    if (whole.inputs[i] != nullptr) values_[whole.inputs[i]] = unrounded(flagged.inputs[i]);
   }
   unfold(whole);
   for (const Node* leaf : leaves_) {
@@ -88,9 +88,9 @@ Members::Members(const Suspect& suspect) : suspect_(suspect) {
     if (leaf->regions.empty()) {
       outputs = evaluate(*leaf, inputs);
     } else {
-      if (suspect.expected.size() < leaf->outputs.size())
+      if (flagged.expected.size() < leaf->outputs.size())
         throw unsupported("nothing is known of its results");
-      for (const ElementErrors& each : suspect.expected) outputs.push_back(each.value);
+      for (const ElementErrors& each : flagged.expected) outputs.push_back(each.value);
     }
     for (size_t i = 0; i < leaf->outputs.size(); ++i) {
       if (leaf->outputs[i] != nullptr) values_[leaf->outputs[i]] = outputs.at(i);
@@ -138,11 +138,11 @@ Tensors Members::inputs_of(const Node& node, const Values& values) const {
 }
 
 Tensors Members::stored(const Values& values) const {
-  Tensors results(suspect_.made.size());
+  Tensors results(flagged_.made.size());
   for (size_t i = 0; i < results.size(); ++i) {
-    const Tensor& made = suspect_.made[i];
-    if (!made.is_defined() || suspect_.node->outputs[i] == nullptr) continue;
-    const auto found = values.find(real(suspect_.node->outputs[i]));
+    const Tensor& made = flagged_.made[i];
+    if (!made.is_defined() || flagged_.node->outputs[i] == nullptr) continue;
+    const auto found = values.find(real(flagged_.node->outputs[i]));
     if (found == values.end() || !found->second.is_defined()) continue;
     const Tensor& value = found->second;
     results[i] = is_float(made.type()) && value.type() != made.type()

@@ -1,10 +1,10 @@
-// The nodes of a suspect, each with what it reads and what it should make: so that an error can be put into
-// one of them, and what a group makes of it is known.
+// The nodes of a flagged node, each with what it reads and what it should make: so that an error can be put
+// into one of them, and what a group makes of it is known.
 #pragma once
 
 #include <functional>
 
-#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/ir/attribute.h"
 
 namespace vernier {
@@ -52,13 +52,13 @@ class Member {
 
 class Members {
  public:
-  // The suspect outlives this. Nodes with regions that are no groups are one member, of which only the node
-  // is known. Throws what the reference throws.
-  explicit Members(const Suspect& suspect);
+  // The flagged node outlives this. Nodes with regions that are no groups are one member, of which only the
+  // node is known. Throws what the reference throws.
+  explicit Members(const FlaggedNode& flagged);
 
   const std::vector<Member>& all() const { return members_; }
-  // What the suspect makes if that member makes these results; by output, as the engine shows them: undefined
-  // where it shows none, and else of the type that it made.
+  // What the flagged node makes if that member makes these results; by output, as the engine shows them:
+  // undefined where it shows none, and else of the type that it made.
   Tensors results_with(size_t member, const Tensors& results) const;
   // The same if all are sound.
   Tensors sound_results() const;
@@ -71,7 +71,7 @@ class Members {
   Tensors inputs_of(const Node& node, const Values& values) const;
   Tensors stored(const Values& values) const;
 
-  const Suspect& suspect_;
+  const FlaggedNode& flagged_;
   std::vector<const Node*> leaves_;               // in execution order
   std::map<const Value*, const Value*> aliases_;  // inside a group to around it, and around it to inside
   Values values_;                                 // if all are sound

@@ -14,8 +14,8 @@ namespace {
 constexpr double kLeavesLittle = 0.3;  // of the error: what leaves more is no cause
 
 // Of the values that heal when they are shown, those that the node has nothing to do with.
-size_t healing_apart_from(const Node& node, const Scene& scene) {
-  std::set<std::string> apart = scene.healing;
+size_t healing_apart_from(const Node& node, const HypothesisContext& context) {
+  std::set<std::string> apart = context.healing;
   for (const auto* values : {&node.inputs, &node.outputs}) {
     for (const Value* value : *values) {
       if (value != nullptr) apart.erase(value->name);
@@ -25,10 +25,10 @@ size_t healing_apart_from(const Node& node, const Scene& scene) {
 }
 
 // A family that cannot read the node knows no cause there.
-void propose(const Hypothesis& hypothesis, const Member& member, const Suspect& suspect, const Scene& scene,
-             std::vector<Proposal>& proposals) {
+void propose(const Hypothesis& hypothesis, const Member& member, const FlaggedNode& flagged,
+             const HypothesisContext& context, std::vector<Proposal>& proposals) {
   try {
-    hypothesis.propose(member, suspect, scene, proposals);
+    hypothesis.propose(member, flagged, context, proposals);
   } catch (const Error&) {
     return;
   }
@@ -36,11 +36,11 @@ void propose(const Hypothesis& hypothesis, const Member& member, const Suspect& 
 
 constexpr double kNothingLeft = 0.1;
 
-Simulated before_judgement(const Proposal& proposal, const Suspect& suspect, const Node& node,
-                           const Scene& scene) {
+Simulated before_judgement(const Proposal& proposal, const FlaggedNode& flagged, const Node& node,
+                           const HypothesisContext& context) {
   Simulated result{proposal.failure, proposal.what, {}, proposal.values, 1};
-  if (!proposal.of_whole) result.healing_apart = healing_apart_from(node, scene);
-  if (proposal.values.empty()) result.nodes = proposal.of_whole ? suspect.onnx_nodes() : onnx_nodes_of(node);
+  if (!proposal.of_whole) result.healing_apart = healing_apart_from(node, context);
+  if (proposal.values.empty()) result.nodes = proposal.of_whole ? flagged.onnx_nodes() : onnx_nodes_of(node);
   return result;
 }
 
@@ -52,14 +52,14 @@ void judge_proposal(const Proposal& proposal, size_t number, const CauseTrial& t
   const Tensors whole = trial.simulated(number, proposal.simulate());
   Simulated part = cause;
   trial.judge(whole, cause);
-  cause.residual = std::min(1.0, cause.residual + proposal.handicap);
+  cause.residual = std::min(1.0, cause.residual + proposal.penalty);
   simulated.push_back(cause);
   if (cause.residual <= kNothingLeft) return;
   CausePart where;
   const auto mixed = trial.in_part(whole, where);
   if (!mixed) return;
   trial.judge(*mixed, part);
-  part.residual = std::min(1.0, part.residual + proposal.handicap + kPartIsReadOff);
+  part.residual = std::min(1.0, part.residual + proposal.penalty + kPartIsReadOff);
   if (part.residual >= cause.residual) return;
   part.what = fmt::format("{}, in {}", part.what, where.text());
   if (where.axis == 0 && where.of == batch) part.failure = FailureClass(43);
@@ -67,20 +67,20 @@ void judge_proposal(const Proposal& proposal, size_t number, const CauseTrial& t
 }
 
 // Causes of one family at one member: what a look at some elements finds likely first, as time may be over.
-std::vector<Simulated> simulate(const Suspect& suspect, const Scene& scene, const Members& members,
-                                size_t number, const CauseTrial& trial, std::vector<Proposal> proposals,
-                                const Stopwatch* watch, bool& is_explained) {
+std::vector<Simulated> simulate(const FlaggedNode& flagged, const HypothesisContext& context,
+                                const Members& members, size_t number, const CauseTrial& trial,
+                                std::vector<Proposal> proposals, const Stopwatch* watch, bool& is_explained) {
   std::stable_sort(proposals.begin(), proposals.end(),
                    [](const Proposal& a, const Proposal& b) { return a.screened < b.screened; });
   std::vector<Simulated> simulated;
-  const int64_t batch = batch_of(scene);
+  const int64_t batch = batch_of(context);
   for (const Proposal& proposal : proposals) {
     if (watch != nullptr && watch->is_over()) break;
     if (proposal.is_costly && is_explained) continue;
     try {
       const RunLimit limit(watch != nullptr ? std::min(trial.patience(), watch->left()) : trial.patience());
       judge_proposal(proposal, number, trial, batch,
-                     before_judgement(proposal, suspect, members.all()[number].node(), scene), simulated);
+                     before_judgement(proposal, flagged, members.all()[number].node(), context), simulated);
     } catch (const Error&) {
       continue;  // what cannot be computed did not happen
     }
@@ -90,9 +90,10 @@ std::vector<Simulated> simulate(const Suspect& suspect, const Scene& scene, cons
 }
 
 // In the order of the members, and of the library at each, whatever is simulated first.
-std::vector<Simulated> simulated_causes(const Suspect& suspect, const Scene& scene, const Stopwatch* watch) {
-  const Members members(suspect);
-  const CauseTrial trial(suspect, members);
+std::vector<Simulated> simulated_causes(const FlaggedNode& flagged, const HypothesisContext& context,
+                                        const Stopwatch* watch) {
+  const Members members(flagged);
+  const CauseTrial trial(flagged, members);
   const auto& families = hypotheses();
   std::vector<std::vector<Simulated>> by_place(members.all().size() * families.size());
   bool is_explained = false;  // nearly all of it
@@ -102,9 +103,9 @@ std::vector<Simulated> simulated_causes(const Suspect& suspect, const Scene& sce
       const Hypothesis& family = families[place % families.size()];
       if (family.comes_late != late) continue;
       std::vector<Proposal> proposals;
-      propose(family, members.all()[member], suspect, scene, proposals);
+      propose(family, members.all()[member], flagged, context, proposals);
       by_place[place] =
-          simulate(suspect, scene, members, member, trial, std::move(proposals), watch, is_explained);
+          simulate(flagged, context, members, member, trial, std::move(proposals), watch, is_explained);
     }
   }
   std::vector<Simulated> all;
@@ -175,11 +176,11 @@ bool is_ambiguous(const Reproduction& reproduction) {
          reproduction.others.front().residual <= reproduction.cause->residual + kHardlyMore;
 }
 
-void decide_by(const Suspect& other_run, const Scene& scene, const Stopwatch* watch,
+void decide_by(const FlaggedNode& other_run, const HypothesisContext& context, const Stopwatch* watch,
                Reproduction& reproduction) {
   std::vector<Simulated> again;
   try {
-    again = simulated_causes(other_run, scene, watch);
+    again = simulated_causes(other_run, context, watch);
   } catch (const Error&) {
     return;
   }
@@ -197,10 +198,10 @@ void decide_by(const Suspect& other_run, const Scene& scene, const Stopwatch* wa
   reproduction.confidence = confidence_of(best, reproduction.others);
 }
 
-Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwatch* watch) {
+Reproduction reproduce(const FlaggedNode& flagged, const HypothesisContext& context, const Stopwatch* watch) {
   std::vector<Simulated> simulated;
   try {
-    simulated = simulated_causes(suspect, scene, watch);
+    simulated = simulated_causes(flagged, context, watch);
   } catch (const Error&) {
     return {};  // the node cannot be run by itself
   }
@@ -224,7 +225,7 @@ Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwat
   }
   if (!result.cause) return result;
   constexpr double kOfMany = 0.5;  // causes that make all elements alike
-  result.confidence = confidence_of(*result.cause, result.others) * (is_uniform(suspect.made) ? kOfMany : 1);
+  result.confidence = confidence_of(*result.cause, result.others) * (is_uniform(flagged.made) ? kOfMany : 1);
   return result;
 }
 

@@ -28,16 +28,17 @@ struct Reproduction {
   std::vector<Simulated> likely;  // all that leave little enough, the cause first
 };
 
-// Simulates every cause that fits a node of the suspect on what the engine read there, as long as there is
-// time.
-Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwatch* watch = nullptr);
+// Simulates every cause that fits a node of the flagged node on what the engine read there, as long as there
+// is time.
+Reproduction reproduce(const FlaggedNode& flagged, const HypothesisContext& context,
+                       const Stopwatch* watch = nullptr);
 
 // Whether causes of several classes leave nearly as little.
 bool is_ambiguous(const Reproduction& reproduction);
 
-// Lets another run of the engine, in which the suspect is wrong, too, decide between causes that leave as
-// little of the error of the first: what reproduces few numbers by chance does not do so twice.
-void decide_by(const Suspect& other_run, const Scene& scene, const Stopwatch* watch,
+// Lets another run of the engine, in which the flagged node is wrong, too, decide between causes that leave
+// as little of the error of the first: what reproduces few numbers by chance does not do so twice.
+void decide_by(const FlaggedNode& other_run, const HypothesisContext& context, const Stopwatch* watch,
                Reproduction& reproduction);
 
 }  // namespace vernier

@@ -17,9 +17,9 @@ namespace {
 constexpr double kPatience = 50, kLeastSeconds = 5;
 
 // What rounding may do to each element.
-std::vector<std::vector<double>> allowances(const Suspect& suspect) {
+std::vector<std::vector<double>> allowances(const FlaggedNode& flagged) {
   std::vector<std::vector<double>> allowed;
-  for (const ElementErrors& errors : suspect.expected) {
+  for (const ElementErrors& errors : flagged.expected) {
     auto& each = allowed.emplace_back(errors.error);
     for (double& error : each) error *= kLargestDeviation;
   }
@@ -56,17 +56,17 @@ bool has_part(const Tensor& made) {
 
 }  // namespace
 
-CauseTrial::CauseTrial(const Suspect& suspect, const Members& members)
-    : suspect_(suspect), members_(members) {
+CauseTrial::CauseTrial(const FlaggedNode& flagged, const Members& members)
+    : flagged_(flagged), members_(members) {
   const Stopwatch watch(std::numeric_limits<double>::infinity());
   sound_ = members.sound_results();
   patience_ = std::max(kLeastSeconds, kPatience * watch.seconds());
-  allowed_ = allowances(suspect);
-  error_ = bounded_distance(suspect.made, sound_, sound_, allowed_);
+  allowed_ = allowances(flagged);
+  error_ = bounded_distance(flagged.made, sound_, sound_, allowed_);
   // What has other sizes than it should cannot be compared with that; all of it is the error.
-  if (std::isinf(error_)) error_ = bounded_distance(suspect.made, zeros_like(suspect.made), suspect.made);
+  if (std::isinf(error_)) error_ = bounded_distance(flagged.made, zeros_like(flagged.made), flagged.made);
   for (size_t i = 0; i < sound_.size(); ++i) {
-    const Tensor& made = suspect.made[i];
+    const Tensor& made = flagged.made[i];
     if (!has_part(made) || made.dims() != sound_[i].dims()) continue;
     const auto wrong = wrong_elements(i, made.to_doubles(), sound_[i].to_doubles());
     may_be_part_ = may_be_part_ || may_be_part(made.dims(), wrong);
@@ -88,7 +88,7 @@ std::vector<bool> CauseTrial::wrong_elements(size_t output, const std::vector<do
 // Whether the output is right, or `where` says which part of it is wrong.
 bool CauseTrial::keep_right(size_t output, Tensor& simulated, std::optional<CausePart>& where) const {
   constexpr size_t kFewest = 4, kFewestValues = 3;
-  const Tensor &made = suspect_.made[output], &right = sound_[output];
+  const Tensor &made = flagged_.made[output], &right = sound_[output];
   if (made.dims() != right.dims() || simulated.dims() != made.dims()) return false;
   auto values = simulated.to_doubles();
   const auto sound = right.to_doubles();
@@ -114,7 +114,7 @@ std::optional<Tensors> CauseTrial::in_part(Tensors simulated, CausePart& where) 
   if (!may_be_part_) return std::nullopt;
   std::optional<CausePart> found;
   for (size_t i = 0; i < simulated.size(); ++i) {
-    if (has_part(suspect_.made[i]) && !keep_right(i, simulated[i], found)) return std::nullopt;
+    if (has_part(flagged_.made[i]) && !keep_right(i, simulated[i], found)) return std::nullopt;
   }
   if (!found) return std::nullopt;
   where = std::move(*found);
@@ -122,14 +122,14 @@ std::optional<Tensors> CauseTrial::in_part(Tensors simulated, CausePart& where) 
 }
 
 void CauseTrial::judge(const Tensors& simulated, Simulated& cause) const {
-  const double left = bounded_distance(suspect_.made, simulated, sound_, allowed_);
+  const double left = bounded_distance(flagged_.made, simulated, sound_, allowed_);
   cause.residual = 1;
   if (!(error_ > 0) || !std::isfinite(left)) return;
   // What hardly differs from sound results explains no difference from them, however small that is.
   constexpr double kMoves = 0.5;
   if (bounded_distance(simulated, sound_, sound_, allowed_) < kMoves * error_) return;
   cause.residual = std::min(1.0, left / error_);
-  cause.unlike = unlike_share(suspect_.made, simulated);
+  cause.unlike = unlike_share(flagged_.made, simulated);
 }
 
 }  // namespace vernier

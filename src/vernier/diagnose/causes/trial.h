@@ -1,4 +1,4 @@
-// What simulated results of a member leave of the error of its suspect.
+// What simulated results of a member leave of the error of its flagged node.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@ namespace vernier {
 class CauseTrial {
  public:
   // Both outlive this.
-  CauseTrial(const Suspect& suspect, const Members& members);
+  CauseTrial(const FlaggedNode& flagged, const Members& members);
 
   // Seconds that a simulation may take.
   double patience() const { return patience_; }
-  // What the suspect makes if the member makes these results.
+  // What the flagged node makes if the member makes these results.
   Tensors simulated(size_t member, const Tensors& results) const {
     return members_.results_with(member, results);
   }
@@ -31,7 +31,7 @@ class CauseTrial {
                                    const std::vector<double>& sound) const;
   bool keep_right(size_t output, Tensor& simulated, std::optional<CausePart>& where) const;
 
-  const Suspect& suspect_;
+  const FlaggedNode& flagged_;
   const Members& members_;
   Tensors sound_;
   std::vector<std::vector<double>> allowed_;

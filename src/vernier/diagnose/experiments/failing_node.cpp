@@ -5,8 +5,8 @@
 
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/diagnose/causes/member.h"
-#include "vernier/diagnose/experiments/suspect.h"
-#include "vernier/diagnose/subjects/partial_models.h"
+#include "vernier/diagnose/experiments/flagged_node.h"
+#include "vernier/diagnose/under_test/partial_models.h"
 #include "vernier/ops/op_def.h"
 
 namespace vernier {
@@ -15,8 +15,8 @@ namespace {
 
 class Search {
  public:
-  Search(Subject& subject, const Model& model, const NamedData& inputs, Stopwatch& watch)
-      : subject_(subject), model_(model), inputs_(inputs), watch_(watch) {
+  Search(EngineUnderTest& tested, const Model& model, const NamedData& inputs, Stopwatch& watch)
+      : tested_(tested), model_(model), inputs_(inputs), watch_(watch) {
     const double steps = std::log2(static_cast<double>(nodes()) + 1) + 3;
     constexpr double kLeast = 2;  // seconds, in which a process starts
     // Half of the runs hang if the engine hangs.
@@ -55,12 +55,12 @@ class Search {
   size_t nodes() const { return model_.graph->nodes().size(); }
 
   std::optional<std::string> failure_of(size_t first) {
-    return failure([&] { return subject_.run_other(first_nodes(model_, first), inputs_); });
+    return failure([&] { return tested_.run_other(first_nodes(model_, first), inputs_); });
   }
 
   template <class Run>
   std::optional<std::string> failure(const Run& run) {
-    subject_.limit_time(std::min(limit_, std::max(0.1, watch_.left())));
+    tested_.limit_time(std::min(limit_, std::max(0.1, watch_.left())));
     try {
       const auto made = watch_.time("parts of the model", 1, run);
       takes_others_ = made.has_value();
@@ -104,7 +104,7 @@ class Search {
     const auto lone = alone(model_, node.name, operands);
     if (!lone) return;
     std::erase_if(operands, [&](const auto& each) { return !reads(*lone, each.first); });
-    const auto message = failure([&] { return subject_.run_other(*lone, operands); });
+    const auto message = failure([&] { return tested_.run_other(*lone, operands); });
     result.evidence.push_back({"single nodes", message ? 1.0 : 0.0,
                                message ? "it fails as a model of its own, too: " + *message
                                        : std::string("as a model of its own it runs")});
@@ -115,7 +115,7 @@ class Search {
                        [&](const Value* value) { return value->name == input; });
   }
 
-  Subject& subject_;
+  EngineUnderTest& tested_;
   const Model& model_;
   const NamedData& inputs_;
   Stopwatch& watch_;
@@ -125,9 +125,9 @@ class Search {
 
 }  // namespace
 
-FailingNode find_failing_node(Subject& subject, const Model& model, const NamedData& inputs,
+FailingNode find_failing_node(EngineUnderTest& tested, const Model& model, const NamedData& inputs,
                               const std::string& failure, Stopwatch& watch) {
-  return Search(subject, model, inputs, watch).run(failure);
+  return Search(tested, model, inputs, watch).run(failure);
 }
 
 namespace {
@@ -140,35 +140,35 @@ Tensor as_declared(const Tensor& tensor, ElementType type) {
 }
 
 // The node with what the engine makes of it alone; nothing if it does not run it.
-std::optional<Suspect> lone_suspect(Subject& subject, const Model& model, const Member& member) {
+std::optional<FlaggedNode> lone_flagged(EngineUnderTest& tested, const Model& model, const Member& member) {
   const Node& node = member.node();
-  Suspect suspect;
-  suspect.node = &node;
+  FlaggedNode flagged;
+  flagged.node = &node;
   NamedData operands;
   for (size_t i = 0; i < member.input_count(); ++i) {
-    suspect.inputs.push_back(as_declared(member.in(i), member.declared(i)));
-    if (member.has(i) && !member.is_constant(i)) operands[node.inputs[i]->name] = suspect.inputs.back();
+    flagged.inputs.push_back(as_declared(member.in(i), member.declared(i)));
+    if (member.has(i) && !member.is_constant(i)) operands[node.inputs[i]->name] = flagged.inputs.back();
   }
   const auto lone = alone(model, node.name, operands);
   if (!lone) return std::nullopt;
-  const auto made = subject.run_other(*lone, operands);
+  const auto made = tested.run_other(*lone, operands);
   if (!made) return std::nullopt;
-  suspect.contract = subject.assumed_contract(node);
-  suspect.expected = ErrorModel(node, suspect.inputs).outputs(suspect.contract);
+  flagged.contract = tested.assumed_contract(node);
+  flagged.expected = ErrorModel(node, flagged.inputs).outputs(flagged.contract);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    suspect.made.emplace_back();
+    flagged.made.emplace_back();
     if (node.outputs[i] == nullptr) continue;
     const auto found = made->find(node.outputs[i]->name);
     if (found == made->end() || !found->second.is_tensor()) continue;
-    suspect.made.back() = found->second.tensor;
-    compare_output(suspect, i);
+    flagged.made.back() = found->second.tensor;
+    compare_output(flagged, i);
   }
-  return suspect;
+  return flagged;
 }
 
 }  // namespace
 
-LoneNodes run_alone(Subject& subject, const Model& model, const Suspect& group, Stopwatch& watch) {
+LoneNodes run_alone(EngineUnderTest& tested, const Model& model, const FlaggedNode& group, Stopwatch& watch) {
   LoneNodes result;
   const Members members(group);
   for (const Member& member : members.all()) {
@@ -176,15 +176,15 @@ LoneNodes run_alone(Subject& subject, const Model& model, const Suspect& group, 
       result.is_whole = false;
       break;
     }
-    subject.limit_time(watch.left());
+    tested.limit_time(watch.left());
     try {
-      auto suspect = watch.time("single nodes", 1, [&] { return lone_suspect(subject, model, member); });
-      if (!suspect)
+      auto flagged = watch.time("single nodes", 1, [&] { return lone_flagged(tested, model, member); });
+      if (!flagged)
         ++result.refused;
-      else if (suspect->worst.is_rounding())
+      else if (flagged->worst.is_rounding())
         ++result.right;
       else
-        result.suspects.push_back(std::move(*suspect));
+        result.flagged_nodes.push_back(std::move(*flagged));
     } catch (const Error&) {
       ++result.refused;
     }
@@ -204,16 +204,16 @@ NamedData outputs_of_run(Runner& runner, const NamedData& inputs) {
 
 }  // namespace
 
-void blame_optimiser(Workshop& workshop, const WatchedRunner::Failure& failure, const NamedData* right,
-                     std::optional<Culprit>& culprit, Stopwatch& watch) {
+void blame_optimiser(RepairBuilder& repair_builder, const WatchedRunner::Failure& failure,
+                     const NamedData* right, std::optional<Culprit>& culprit, Stopwatch& watch) {
   constexpr const char* kOption = "optimization";
-  if (!workshop.takes(kOption) || watch.is_over()) return;
+  if (!repair_builder.takes(kOption) || watch.is_over()) return;
   EngineChange change;
   change.options = {{kOption, "disable"}};
   double distance = 0;
   try {
     watch.time("without optimisation", 1, [&] {
-      const auto outputs = outputs_of_run(*workshop.make(change, watch.left()), failure.inputs);
+      const auto outputs = outputs_of_run(*repair_builder.make(change, watch.left()), failure.inputs);
       if (right != nullptr) distance = bounded_distance(outputs, *right, *right);
     });
   } catch (const Error&) {
@@ -233,7 +233,7 @@ void blame_optimiser(Workshop& workshop, const WatchedRunner::Failure& failure, 
            : fmt::format("with --optimization disable it runs, and is {:.2g} off (root mean square)",
                          distance)});
   culprit->repair = {Repair::Kind::kOption,
-                     "leave out the optimisations of the graph: " + workshop.command(change)};
+                     "leave out the optimisations of the graph: " + repair_builder.command(change)};
 }
 
 }  // namespace vernier

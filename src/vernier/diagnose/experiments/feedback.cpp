@@ -8,8 +8,8 @@ namespace vernier {
 
 namespace {
 
-bool has_body(const Suspect& suspect) {
-  return !suspect.node->regions.empty() && !ops::is_group(*suspect.node);
+bool has_body(const FlaggedNode& flagged) {
+  return !flagged.node->regions.empty() && !ops::is_group(*flagged.node);
 }
 
 // Root mean square of what noise does to the elements; infinite where it turns integers over.
@@ -31,35 +31,35 @@ void allow(ElementErrors& errors, double moved) {
   for (double& error : errors.error) error = std::max(error, moved);
 }
 
-void allow_noise(Suspect& suspect, const std::vector<Datum>& noisy) {
-  for (size_t i = 0; i < suspect.expected.size(); ++i) {
-    ElementErrors& errors = suspect.expected[i];
+void allow_noise(FlaggedNode& flagged, const std::vector<Datum>& noisy) {
+  for (size_t i = 0; i < flagged.expected.size(); ++i) {
+    ElementErrors& errors = flagged.expected[i];
     const ElementType type = errors.value.is_defined() ? errors.value.type() : ElementType::kString;
     if (!noisy[i].is_tensor() || type == ElementType::kString || is_complex(type)) continue;
     allow(errors, moved_by_noise(errors.value, noisy[i].tensor));
   }
 }
 
-void judge_again(Suspect& suspect) {
-  suspect.worst = {};
-  suspect.output = 0;
-  for (size_t i = 0; i < suspect.made.size(); ++i) {
-    if (suspect.made[i].is_defined()) compare_output(suspect, i);
+void judge_again(FlaggedNode& flagged) {
+  flagged.worst = {};
+  flagged.output = 0;
+  for (size_t i = 0; i < flagged.made.size(); ++i) {
+    if (flagged.made[i].is_defined()) compare_output(flagged, i);
   }
 }
 
 }  // namespace
 
 std::vector<const Node*> excuse_feedback(const ShownRun& shown, const NamedData& given, double beyond,
-                                         std::vector<Suspect>& suspects) {
-  if (std::none_of(suspects.begin(), suspects.end(), has_body)) return {};
+                                         std::vector<FlaggedNode>& flagged_nodes) {
+  if (std::none_of(flagged_nodes.begin(), flagged_nodes.end(), has_body)) return {};
   constexpr uint64_t kDraws = 3;
   InterpreterOptions options;
   options.planned = &shown.roundings;
   options.values = &shown.values;
   options.revise = [&](const Node& node, std::span<const Datum* const>, std::vector<Datum>& results) {
-    for (Suspect& suspect : suspects) {
-      if (suspect.node == &node && has_body(suspect)) allow_noise(suspect, results);
+    for (FlaggedNode& flagged : flagged_nodes) {
+      if (flagged.node == &node && has_body(flagged)) allow_noise(flagged, results);
     }
   };
   for (uint64_t draw = 1; draw <= kDraws; ++draw) {
@@ -67,11 +67,11 @@ std::vector<const Node*> excuse_feedback(const ShownRun& shown, const NamedData&
     run_reference(*shown.graph, given, options);
   }
   std::vector<const Node*> excused;
-  std::erase_if(suspects, [&](Suspect& suspect) {
-    if (!has_body(suspect)) return false;
-    judge_again(suspect);
-    if (suspect.worst.worst > beyond) return false;
-    excused.push_back(suspect.node);
+  std::erase_if(flagged_nodes, [&](FlaggedNode& flagged) {
+    if (!has_body(flagged)) return false;
+    judge_again(flagged);
+    if (flagged.worst.worst > beyond) return false;
+    excused.push_back(flagged.node);
     return true;
   });
   return excused;

@@ -42,16 +42,16 @@ NamedData FurtherRuns::inputs(size_t run) const {
   return made;
 }
 
-std::optional<Observation> FurtherRuns::observed(const Suspect& suspect, const NamedData& inputs) {
+std::optional<Observation> FurtherRuns::observed(const FlaggedNode& flagged, const NamedData& inputs) {
   ShowOptions options;
   options.values.emplace();
   const auto ask = [&](const Value* value) {
     if (value != nullptr && !value->is_constant() && !inputs.contains(value->name))
       options.values->push_back(value->name);
   };
-  for (const Value* input : suspect.node->inputs) ask(input);
-  for (const Value* output : suspect.node->outputs) ask(output);
-  const ShownRun shown = subject_.show(inputs, options);
+  for (const Value* input : flagged.node->inputs) ask(input);
+  for (const Value* output : flagged.node->outputs) ask(output);
+  const ShownRun shown = tested_.show(inputs, options);
   const auto find = [&](const Value* value) {
     if (value == nullptr) return Tensor();
     if (value->is_constant()) return *value->constant;
@@ -62,13 +62,13 @@ std::optional<Observation> FurtherRuns::observed(const Suspect& suspect, const N
     return Tensor();
   };
   Observation made;
-  for (const Value* input : suspect.node->inputs) made.inputs.push_back(find(input));
-  for (const Value* output : suspect.node->outputs) made.made.push_back(find(output));
-  const bool is_whole = all_like(made.inputs, suspect.inputs) && all_like(made.made, suspect.made);
+  for (const Value* input : flagged.node->inputs) made.inputs.push_back(find(input));
+  for (const Value* output : flagged.node->outputs) made.made.push_back(find(output));
+  const bool is_whole = all_like(made.inputs, flagged.inputs) && all_like(made.made, flagged.made);
   return is_whole ? std::optional(std::move(made)) : std::nullopt;
 }
 
-std::vector<Observation> FurtherRuns::at(const Suspect& suspect, size_t most) {
+std::vector<Observation> FurtherRuns::at(const FlaggedNode& flagged, size_t most) {
   constexpr double kPartOfBudget = 0.15;
   constexpr size_t kMostFailures = 3;
   std::vector<Observation> observations;
@@ -77,7 +77,7 @@ std::vector<Observation> FurtherRuns::at(const Suspect& suspect, size_t most) {
   for (size_t run = 0, failures = 0; observations.size() < most && failures < kMostFailures; ++run) {
     if (watch_.is_over() || watch_.seconds() - begin > limit) break;
     try {
-      auto made = watch_.time("further inputs", 1, [&] { return observed(suspect, inputs(run)); });
+      auto made = watch_.time("further inputs", 1, [&] { return observed(flagged, inputs(run)); });
       failures += made ? 0 : 1;
       if (made) observations.push_back(std::move(*made));
     } catch (const Error&) {

@@ -19,7 +19,7 @@ class Look {
 
   InnerLook run() && {
     // State is what is left of the run before, so there is none in between.
-    if (job_.subject->can_run()) show_before();
+    if (job_.tested->can_run()) show_before();
     result_.shown = show({});
     if (const double changed = change(); !(changed <= allowed())) {
       if (!job_.fails) return nothing_seen();
@@ -37,17 +37,16 @@ class Look {
     ShowOptions options;
     options.values = std::move(values);
     options.most_bytes = job_.most_bytes;
-    job_.subject->limit_time(watch_.left());
-    return watch_.time("inner values", 1, [&] { return job_.subject->show(*job_.inputs, options); });
+    job_.tested->limit_time(watch_.left());
+    return watch_.time("inner values", 1, [&] { return job_.tested->show(*job_.inputs, options); });
   }
 
   void show_before() {
     ShowOptions options;
     options.most_bytes = job_.most_bytes;
-    job_.subject->limit_time(watch_.left());
+    job_.tested->limit_time(watch_.left());
     try {
-      result_.before =
-          watch_.time("inner values", 1, [&] { return job_.subject->show(job_.other, options); });
+      result_.before = watch_.time("inner values", 1, [&] { return job_.tested->show(job_.other, options); });
     } catch (const Error& error) {
       result_.notes.push_back(fmt::format("a run on other inputs fails: {}", error.message()));
       return;
@@ -75,13 +74,13 @@ class Look {
     result_.before.reset();
     ShowOptions options;
     options.values.emplace();
-    result_.shown = job_.subject->show(*job_.inputs, options);
+    result_.shown = job_.tested->show(*job_.inputs, options);
     return std::move(result_);
   }
 
   NarrowingJob narrowing() const {
-    return {job_.subject, job_.model, job_.inputs, job_.plain,
-            job_.right,   job_.fails, allowed(),   job_.most_bytes};
+    return {job_.tested, job_.model, job_.inputs, job_.plain,
+            job_.right,  job_.fails, allowed(),   job_.most_bytes};
   }
 
   // Showing everything makes another answer than the one to be explained.
@@ -109,25 +108,25 @@ class Look {
 
   // Of what is seen from outside only.
   void run_nodes_alone() {
-    std::vector<Suspect> suspects;
-    for (Suspect& suspect : result_.check.suspects) {
-      const bool is_unseen = ops::is_group(*suspect.node) && result_.changing.empty();
-      const size_t nodes = is_unseen ? ops::body(*suspect.node).nodes().size() : 0;
+    std::vector<FlaggedNode> flagged_nodes;
+    for (FlaggedNode& flagged : result_.check.flagged_nodes) {
+      const bool is_unseen = ops::is_group(*flagged.node) && result_.changing.empty();
+      const size_t nodes = is_unseen ? ops::body(*flagged.node).nodes().size() : 0;
       LoneNodes found;
-      if (is_unseen && nodes <= kMostAlone) found = run_alone(*job_.subject, *job_.model, suspect, watch_);
+      if (is_unseen && nodes <= kMostAlone) found = run_alone(*job_.tested, *job_.model, flagged, watch_);
       if (found.is_whole && found.right == nodes && nodes > 0)
         result_.notes.push_back(
-            fmt::format("each of the {} nodes around '{}' is right by itself", nodes, suspect.node->name));
-      if (found.suspects.empty()) {
-        suspects.push_back(std::move(suspect));
+            fmt::format("each of the {} nodes around '{}' is right by itself", nodes, flagged.node->name));
+      if (found.flagged_nodes.empty()) {
+        flagged_nodes.push_back(std::move(flagged));
         continue;
       }
       result_.notes.push_back(fmt::format(
           "{} of {} nodes around '{}' are wrong as models of their own, on values of the reference",
-          found.suspects.size(), nodes, suspect.node->name));
-      for (Suspect& each : found.suspects) suspects.push_back(std::move(each));
+          found.flagged_nodes.size(), nodes, flagged.node->name));
+      for (FlaggedNode& each : found.flagged_nodes) flagged_nodes.push_back(std::move(each));
     }
-    result_.check.suspects = std::move(suspects);
+    result_.check.flagged_nodes = std::move(flagged_nodes);
   }
 
   const InnerLookJob& job_;

@@ -16,7 +16,7 @@ struct InnerLook {
 };
 
 struct InnerLookJob {
-  Subject* subject = nullptr;
+  EngineUnderTest* tested = nullptr;
   const Model* model = nullptr;
   const NamedData* inputs = nullptr;
   NamedData other;                   // inputs of the same sizes, for a run before

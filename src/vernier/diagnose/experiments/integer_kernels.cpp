@@ -50,8 +50,8 @@ struct RealCodes {
 };
 
 // Nothing where another node is the last one, or the node cannot be run by itself.
-std::optional<RealCodes> real_codes(const Suspect& suspect) try {
-  const Members members(suspect);
+std::optional<RealCodes> real_codes(const FlaggedNode& flagged) try {
+  const Members members(flagged);
   const Member& last = members.all().back();
   if (!last.is("QuantizeLinear")) return std::nullopt;
   std::vector<const Tensor*> operands;
@@ -87,13 +87,13 @@ bool differ_often_by_one(std::span<const double> made, std::span<const double> s
 
 }  // namespace
 
-void deny_chance_at_ties(Suspect& suspect, size_t output) {
-  ElementErrors& expected = suspect.expected[output];
-  const Tensor& shown = suspect.made[output];
+void deny_chance_at_ties(FlaggedNode& flagged, size_t output) {
+  ElementErrors& expected = flagged.expected[output];
+  const Tensor& shown = flagged.made[output];
   if (!is_integer(shown.type()) || shown.dims() != expected.value.dims()) return;
   const auto made = shown.to_doubles(), sound = expected.value.to_doubles();
   if (!differ_often_by_one(made, sound)) return;
-  const auto codes = real_codes(suspect);
+  const auto codes = real_codes(flagged);
   if (!codes || codes->values.size() != made.size()) return;
   const auto& reals = codes->values;
   double (*const rules[])(double) = {[](double x) { return std::round(x); },
@@ -116,12 +116,12 @@ void deny_chance_at_ties(Suspect& suspect, size_t output) {
   }
 }
 
-bool differs_near_ties_alone(const Suspect& suspect) {
+bool differs_near_ties_alone(const FlaggedNode& flagged) {
   constexpr double kFew = 0.02;
-  const Tensor& made = suspect.made[suspect.output];
-  const Tensor& expected = suspect.expected[suspect.output].value;
+  const Tensor& made = flagged.made[flagged.output];
+  const Tensor& expected = flagged.expected[flagged.output].value;
   if (!is_integer(made.type()) || made.dims() != expected.dims() || made.size() == 0) return false;
-  const auto codes = real_codes(suspect);
+  const auto codes = real_codes(flagged);
   if (!codes || codes->values.size() != static_cast<size_t>(made.size())) return false;
   const auto& reals = codes->values;
   const auto actual = made.to_doubles(), sound = expected.to_doubles();

@@ -1,19 +1,19 @@
 // What kernels of integers do, as all of them, to numbers that a model means as reals.
 #pragma once
 
-#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/experiments/flagged_node.h"
 
 namespace vernier {
 
 // Whether all that differs are a few integers that lie one step off, each where the real number beside it
 // lies near a tie, and most of them not on it: kernels add the bias as an integer, which moves a sum by a
 // part of a step.
-bool differs_near_ties_alone(const Suspect& suspect);
+bool differs_near_ties_alone(const FlaggedNode& flagged);
 
 // A number on a tie may be rounded either way, for what the arithmetic before did to it. Where all of many
 // that lie there are rounded by one rule, and that is not ONNX's (to even), those that differ are not allowed
 // to.
-void deny_chance_at_ties(Suspect& suspect, size_t output);
+void deny_chance_at_ties(FlaggedNode& flagged, size_t output);
 
 // The step of the integers that the sums of a product, or of one in a group, are kept in, where both factors
 // are dequantised; 0 where they are not. Kernels of integers round the bias, and so each sum, to that: 0,

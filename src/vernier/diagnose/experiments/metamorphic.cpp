@@ -5,7 +5,7 @@
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/diagnose/repeats/batch_check.h"
 #include "vernier/diagnose/repeats/repeatability.h"
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 #include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {

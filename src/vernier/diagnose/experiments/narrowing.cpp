@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "vernier/diagnose/causes/distance.h"
-#include "vernier/diagnose/subjects/partial_models.h"
-#include "vernier/diagnose/subjects/unshown_regions.h"
+#include "vernier/diagnose/under_test/partial_models.h"
+#include "vernier/diagnose/under_test/unshown_regions.h"
 #include "vernier/ops/group.h"
 #include "vernier/tensor/set_aside.h"
 
@@ -32,7 +32,7 @@ class Narrowing {
  public:
   Narrowing(const NarrowingJob& job, ShownRun start, Stopwatch& watch)
       : job_(job), watch_(watch), borders_(*job.model->graph) {
-    const auto values = job.subject->intrusive_values();
+    const auto values = job.tested->intrusive_values();
     intrusive_.insert(values.begin(), values.end());
     view_.shown = std::move(start);
   }
@@ -45,7 +45,7 @@ class Narrowing {
     if (!interest_.empty() && !watch_.is_past(kPartOfBudget)) {  // other faults may lie elsewhere
       interest_.clear();
       SameInputCheck whole = check();
-      if (whole.is_whole || view_.check.suspects.empty()) view_.check = std::move(whole);
+      if (whole.is_whole || view_.check.flagged_nodes.empty()) view_.check = std::move(whole);
       show_more();
     }
     return std::move(view_);
@@ -83,7 +83,7 @@ class Narrowing {
     options.most_bytes = job_.most_bytes;
     options.is_sound = [this](const Node& node) { sound_.insert(key_of(node)); };
     SameInputCheck checked = watch_.time("same inputs", 1, [&] {
-      return check_on_own_inputs(*job_.subject, view_.shown, *job_.inputs, options);
+      return check_on_own_inputs(*job_.tested, view_.shown, *job_.inputs, options);
     });
     nodes_ += checked.nodes;
     checked.nodes = nodes_;
@@ -104,14 +104,14 @@ class Narrowing {
                        [this](const std::string& name) { return interest_.contains(name); });
   }
 
-  // The value in the middle of those that lie unseen inside of the worst suspect that has some.
+  // The value in the middle of those that lie unseen inside of the worst flagged node that has some.
   std::optional<std::string> next() const {
     std::optional<std::string> value;
     double worst = 0;
-    for (const Suspect& suspect : view_.check.suspects) {
-      if (!ops::is_group(*suspect.node) || suspect.worst.worst <= worst) continue;
+    for (const FlaggedNode& flagged : view_.check.flagged_nodes) {
+      if (!ops::is_group(*flagged.node) || flagged.worst.worst <= worst) continue;
       std::vector<std::string> inside;
-      for (const auto& member : ops::body(*suspect.node).nodes()) {
+      for (const auto& member : ops::body(*flagged.node).nodes()) {
         for (const Value* output : member->outputs) {
           if (output != nullptr) inside.push_back(output->name);
         }
@@ -119,7 +119,7 @@ class Narrowing {
       inside = candidates(inside);
       if (inside.empty()) continue;
       value = inside[inside.size() / 2];
-      worst = suspect.worst.worst;
+      worst = flagged.worst.worst;
     }
     return value;
   }
@@ -196,13 +196,13 @@ class Narrowing {
 
   // Nothing if the engine does not show them; false if it then gives another answer.
   std::optional<bool> shown_with_outputs(const std::vector<std::string>& values) {
-    job_.subject->limit_time(watch_.left());
+    job_.tested->limit_time(watch_.left());
     NamedData shown;
     try {
       ShowOptions options;
       options.values = values;
       shown = watch_.time("showing few values", 1,
-                          [&] { return job_.subject->show(*job_.inputs, options).values; });
+                          [&] { return job_.tested->show(*job_.inputs, options).values; });
     } catch (const Error&) {
       shown.clear();
     }
@@ -225,10 +225,10 @@ class Narrowing {
 
   // By a model that ends with it.
   bool shown_by_cutting(const std::string& value) {
-    job_.subject->limit_time(watch_.left());
+    job_.tested->limit_time(watch_.left());
     try {
       auto made = watch_.time("models cut off", 1, [&] {
-        return job_.subject->run_other(up_to(*job_.model, value), *job_.inputs);
+        return job_.tested->run_other(up_to(*job_.model, value), *job_.inputs);
       });
       if (made && made->contains(value)) {
         view_.shown.values[value] = std::move(made->at(value));

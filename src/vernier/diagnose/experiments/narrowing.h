@@ -50,7 +50,7 @@ struct View {
 };
 
 struct NarrowingJob {
-  Subject* subject = nullptr;
+  EngineUnderTest* tested = nullptr;
   const Model* model = nullptr;
   const NamedData* inputs = nullptr;
   const NamedData* plain = nullptr;  // outputs of a run that shows nothing

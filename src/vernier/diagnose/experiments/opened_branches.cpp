@@ -92,18 +92,18 @@ std::optional<Model> with_open_branches(const Model& model, const NamedData& inp
   return depth > 0 ? std::optional(std::move(result)) : std::nullopt;
 }
 
-std::unique_ptr<OpenedModel> opened(Subject& subject, const Model& model, const NamedData& inputs,
+std::unique_ptr<OpenedModel> opened(EngineUnderTest& tested, const Model& model, const NamedData& inputs,
                                     const NamedData& plain, const NamedData& right) {
   try {
     auto open = with_open_branches(model, inputs);
     if (!open) return nullptr;
     auto made = std::make_unique<OpenedModel>();
     made->model = std::move(*open);
-    made->subject = subject.with_model(made->model);
-    if (!made->subject) return nullptr;
+    made->tested = tested.with_model(made->model);
+    if (!made->tested) return nullptr;
     constexpr double kPart = 0.02, kRounding = 1e-5;
     const double error = bounded_distance(plain, right, right);
-    const double other = bounded_distance(made->subject->run(inputs), plain, right);
+    const double other = bounded_distance(made->tested->run(inputs), plain, right);
     // Answers of other sizes than the right ones are infinitely far away from these.
     const bool same = std::isfinite(other) && other <= std::max(kPart * error, kRounding);
     return same ? std::move(made) : nullptr;

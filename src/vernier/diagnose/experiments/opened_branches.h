@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
 
@@ -14,12 +14,12 @@ std::optional<Model> with_open_branches(const Model& model, const NamedData& inp
 
 struct OpenedModel {
   Model model;
-  std::unique_ptr<Subject> subject;  // ends before the model
+  std::unique_ptr<EngineUnderTest> tested;  // ends before the model
 };
 
 // The engine on that model. Nothing where it runs no other, or makes something else of it than of its own:
 // then what is wrong is not found there.
-std::unique_ptr<OpenedModel> opened(Subject& subject, const Model& model, const NamedData& inputs,
+std::unique_ptr<OpenedModel> opened(EngineUnderTest& tested, const Model& model, const NamedData& inputs,
                                     const NamedData& plain, const NamedData& right);
 
 }  // namespace vernier

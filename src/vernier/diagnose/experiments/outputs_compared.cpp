@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "vernier/diagnose/causes/distance.h"
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 #include "vernier/run/comparison_run.h"
 
 namespace vernier {

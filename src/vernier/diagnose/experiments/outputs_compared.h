@@ -7,7 +7,7 @@
 #include "vernier/diagnose/diagnose.h"
 #include "vernier/diagnose/diagnosis.h"
 #include "vernier/diagnose/experiments/kept_samples.h"
-#include "vernier/diagnose/subjects/watched_runner.h"
+#include "vernier/diagnose/under_test/watched_runner.h"
 
 namespace vernier {
 

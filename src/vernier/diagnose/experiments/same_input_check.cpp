@@ -21,8 +21,8 @@ struct TimeIsOver {};
 
 class Walk {
  public:
-  Walk(const Subject& subject, const ShownRun& shown, const SameInputOptions& options)
-      : subject_(subject), shown_(shown), options_(options) {
+  Walk(const EngineUnderTest& tested, const ShownRun& shown, const SameInputOptions& options)
+      : tested_(tested), shown_(shown), options_(options) {
     for (size_t i = 0; i < shown.batches.size(); ++i) {
       for (const std::string& name : shown.batches[i]) batch_of_[name] = i;
     }
@@ -67,48 +67,48 @@ class Walk {
   void judge(const Node& node, std::span<const Datum* const> operands, const std::vector<Datum>& results,
              const std::vector<Datum>& made) {
     if (draws(node)) return leave(node);
-    Suspect suspect;
-    suspect.node = &node;
-    suspect.contract = subject_.contract_of(shown_, node);
+    FlaggedNode flagged;
+    flagged.node = &node;
+    flagged.contract = tested_.contract_of(shown_, node);
     for (const Datum* operand : operands) {
       if (operand != nullptr && !operand->is_tensor()) return leave(node);
-      suspect.inputs.push_back(operand == nullptr ? Tensor() : operand->tensor);
+      flagged.inputs.push_back(operand == nullptr ? Tensor() : operand->tensor);
     }
-    if (is_hidden(node, suspect.inputs)) return leave(node);
+    if (is_hidden(node, flagged.inputs)) return leave(node);
     for (size_t i = 0; i < made.size(); ++i) {
       if (!made[i].is_tensor() || !results[i].is_tensor()) return leave(node);
-      suspect.made.push_back(made[i].tensor);
+      flagged.made.push_back(made[i].tensor);
     }
-    if (!expect(node, results, suspect)) return leave(node);
+    if (!expect(node, results, flagged)) return leave(node);
     ++check_.nodes;
     for (size_t i = 0; i < made.size(); ++i) {
-      Tensor& yielded = suspect.made[i];
+      Tensor& yielded = flagged.made[i];
       if (node.outputs[i] == nullptr) continue;
       if (!yielded.is_defined()) {
-        if (!suspect.expected[i].is_exact()) errors_[node.outputs[i]] = suspect.expected[i].error;
+        if (!flagged.expected[i].is_exact()) errors_[node.outputs[i]] = flagged.expected[i].error;
         continue;
       }
-      deny_chance_at_ties(suspect, i);
-      compare_output(suspect, i);
+      deny_chance_at_ties(flagged, i);
+      compare_output(flagged, i);
     }
-    if (std::isinf(suspect.worst.worst)) excuse_special_values(suspect);
-    const bool is_sound = suspect.worst.worst <= options_.beyond || differs_near_ties_alone(suspect);
+    if (std::isinf(flagged.worst.worst)) excuse_special_values(flagged);
+    const bool is_sound = flagged.worst.worst <= options_.beyond || differs_near_ties_alone(flagged);
     if (is_sound && options_.is_sound) options_.is_sound(node);
-    if (is_sound || check_.suspects.size() >= options_.most) return;
-    bytes_ += bytes_of(suspect);
-    if (bytes_ > options_.most_bytes && !check_.suspects.empty()) {
+    if (is_sound || check_.flagged_nodes.size() >= options_.most) return;
+    bytes_ += bytes_of(flagged);
+    if (bytes_ > options_.most_bytes && !check_.flagged_nodes.empty()) {
       ++check_.not_kept;
       return;
     }
-    check_.suspects.push_back(std::move(suspect));
+    check_.flagged_nodes.push_back(std::move(flagged));
   }
 
-  static size_t bytes_of(const Suspect& suspect) {
+  static size_t bytes_of(const FlaggedNode& flagged) {
     size_t bytes = 0;
     const auto add = [&](const Tensor& tensor) { bytes += tensor.is_defined() ? tensor.byte_size() : 0; };
-    for (const Tensor& input : suspect.inputs) add(input);
-    for (const Tensor& made : suspect.made) add(made);
-    for (const ElementErrors& expected : suspect.expected) {
+    for (const Tensor& input : flagged.inputs) add(input);
+    for (const Tensor& made : flagged.made) add(made);
+    for (const ElementErrors& expected : flagged.expected) {
       add(expected.value);
       bytes += expected.error.size() * sizeof(double);
     }
@@ -139,29 +139,29 @@ class Walk {
     for (double& error : errors) error = std::isfinite(error) ? rounding.of(error) : HUGE_VAL;
   }
 
-  void excuse_special_values(Suspect& suspect) const {
+  void excuse_special_values(FlaggedNode& flagged) const {
     // A transform makes NaN of what stands beside an Inf: that is its contract, and no error.
-    if (mixes_special_values(suspect.contract))
-      return excuse(suspect, ErrorModel::mixed_values(*suspect.node, suspect.inputs, suspect.contract));
+    if (mixes_special_values(flagged.contract))
+      return excuse(flagged, ErrorModel::mixed_values(*flagged.node, flagged.inputs, flagged.contract));
     // Whether NaN is the largest of a window, or no element of it, ONNX leaves open.
-    const bool is_open = suspect.node->domain.empty() && suspect.node->op == "MaxPool";
+    const bool is_open = flagged.node->domain.empty() && flagged.node->op == "MaxPool";
     if (!options_.nan_may_vanish || !is_open) return;
     std::vector<Tensor> right;
-    for (const ElementErrors& expected : suspect.expected) right.push_back(expected.value);
-    excuse(suspect, right);
+    for (const ElementErrors& expected : flagged.expected) right.push_back(expected.value);
+    excuse(flagged, right);
   }
 
   // Whatever was made counts as sound where these are NaN.
-  static void excuse(Suspect& suspect, const std::vector<Tensor>& may_be_nan) {
-    suspect.worst = {};
-    for (size_t i = 0; i < suspect.made.size(); ++i) {
-      if (!suspect.made[i].is_defined()) continue;
-      Suspect excused = suspect;
-      if (is_float(suspect.made[i].type()))
-        excused.made[i] = where_no_nan(suspect.made[i], suspect.expected[i].value, may_be_nan[i]);
+  static void excuse(FlaggedNode& flagged, const std::vector<Tensor>& may_be_nan) {
+    flagged.worst = {};
+    for (size_t i = 0; i < flagged.made.size(); ++i) {
+      if (!flagged.made[i].is_defined()) continue;
+      FlaggedNode excused = flagged;
+      if (is_float(flagged.made[i].type()))
+        excused.made[i] = where_no_nan(flagged.made[i], flagged.expected[i].value, may_be_nan[i]);
       compare_output(excused, i);
-      suspect.worst = excused.worst;
-      suspect.output = excused.output;
+      flagged.worst = excused.worst;
+      flagged.output = excused.output;
     }
   }
 
@@ -175,21 +175,21 @@ class Walk {
   }
 
   // False where the node cannot be analysed.
-  bool expect(const Node& node, const std::vector<Datum>& results, Suspect& suspect) const {
-    if (!node.regions.empty() && !ops::is_group(node)) return expect_alike(results, suspect);
+  bool expect(const Node& node, const std::vector<Datum>& results, FlaggedNode& flagged) const {
+    if (!node.regions.empty() && !ops::is_group(node)) return expect_alike(results, flagged);
     std::vector<std::vector<double>> errors;
     for (const Value* input : node.inputs) {
       const auto found = errors_.find(input);
       errors.push_back(found == errors_.end() ? std::vector<double>() : found->second);
     }
     try {
-      suspect.expected = ErrorModel(node, suspect.inputs, std::move(errors)).outputs(suspect.contract);
+      flagged.expected = ErrorModel(node, flagged.inputs, std::move(errors)).outputs(flagged.contract);
     } catch (const Error&) {
-      return expect_alike(results, suspect);
+      return expect_alike(results, flagged);
     }
     const double step =
-        may_sum_integers(shown_.contract_of(node)) ? integer_sum_step(node, suspect.inputs) : 0;
-    for (ElementErrors& errors : suspect.expected) {
+        may_sum_integers(shown_.contract_of(node)) ? integer_sum_step(node, flagged.inputs) : 0;
+    for (ElementErrors& errors : flagged.expected) {
       allow_least(errors);
       allow_step(step, errors);
     }
@@ -215,11 +215,11 @@ class Walk {
   }
 
   // Of what is not analysed (loops, say) errors may be a part of the whole.
-  static bool expect_alike(const std::vector<Datum>& results, Suspect& suspect) {
+  static bool expect_alike(const std::vector<Datum>& results, FlaggedNode& flagged) {
     constexpr double kRoundings = 160;
-    const double part = kRoundings * widest_rounding(*suspect.node);
+    const double part = kRoundings * widest_rounding(*flagged.node);
     for (const Datum& result : results) {
-      ElementErrors& errors = suspect.expected.emplace_back();
+      ElementErrors& errors = flagged.expected.emplace_back();
       errors.value = result.tensor;
       if (!result.tensor.is_defined() || !is_float(result.tensor.type())) continue;
       const auto values = result.tensor.to_doubles();
@@ -245,11 +245,11 @@ class Walk {
 
   void leave(const Node& node) { check_.unchecked.push_back(fmt::format("{} '{}'", node.op, node.name)); }
 
-  const Subject& subject_;
+  const EngineUnderTest& tested_;
   const ShownRun& shown_;
   const SameInputOptions& options_;
   SameInputCheck check_;
-  size_t bytes_ = 0;  // of suspects so far
+  size_t bytes_ = 0;  // of flagged nodes so far
   std::map<std::string, size_t> batch_of_;
   NamedData batch_;
   std::map<const Value*, std::vector<double>> errors_;  // of values that are not shown
@@ -257,9 +257,9 @@ class Walk {
 
 }  // namespace
 
-SameInputCheck check_on_own_inputs(const Subject& subject, const ShownRun& shown, const NamedData& inputs,
-                                   const SameInputOptions& options) {
-  Walk walk(subject, shown, options);
+SameInputCheck check_on_own_inputs(const EngineUnderTest& tested, const ShownRun& shown,
+                                   const NamedData& inputs, const SameInputOptions& options) {
+  Walk walk(tested, shown, options);
   const NamedData given = shown.given(inputs);
   InterpreterOptions reference;
   reference.planned = &shown.roundings;
@@ -271,7 +271,7 @@ SameInputCheck check_on_own_inputs(const Subject& subject, const ShownRun& shown
     return std::move(walk).result(false);
   }
   SameInputCheck check = std::move(walk).result(true);
-  for (const Node* sound : excuse_feedback(shown, given, options.beyond, check.suspects)) {
+  for (const Node* sound : excuse_feedback(shown, given, options.beyond, check.flagged_nodes)) {
     if (options.is_sound) options.is_sound(*sound);
   }
   return check;

@@ -10,19 +10,19 @@ namespace {
 std::optional<FirstWrongValue> find_first_difference(const EngineOutputs& engine, const KeptSamples& samples,
                                                      size_t most_bytes, Stopwatch& watch) {
   if (engine.outputs.empty()) return std::nullopt;
-  Subject& subject = *engine.engine.subject;
+  EngineUnderTest& tested = *engine.engine.tested;
   const NamedData& inputs = samples.kept()[engine.outputs.begin()->first].inputs;
-  subject.limit_time(watch.left());
+  tested.limit_time(watch.left());
   const ShownRun shown = watch.time("inner values", 1, [&] {
-    return subject.show(inputs, {std::nullopt, most_bytes});
+    return tested.show(inputs, {std::nullopt, most_bytes});
   });
   SameInputOptions options;
   options.most = 1;
   options.is_over = [&] { return watch.is_over(); };
   const auto check =
-      watch.time("same inputs", 1, [&] { return check_on_own_inputs(subject, shown, inputs, options); });
-  if (check.suspects.empty()) return std::nullopt;
-  return difference_of(check.suspects.front());
+      watch.time("same inputs", 1, [&] { return check_on_own_inputs(tested, shown, inputs, options); });
+  if (check.flagged_nodes.empty()) return std::nullopt;
+  return difference_of(check.flagged_nodes.front());
 }
 
 }  // namespace
@@ -48,9 +48,9 @@ SeveralEngines compare_engines(const OutputsCompared& compared, const std::strin
   return result;
 }
 
-FirstWrongValue difference_of(const Suspect& suspect) {
-  const Value* value = suspect.node->output(suspect.output);
-  return {value == nullptr ? "" : value->name, suspect.onnx_nodes()};
+FirstWrongValue difference_of(const FlaggedNode& flagged) {
+  const Value* value = flagged.node->output(flagged.output);
+  return {value == nullptr ? "" : value->name, flagged.onnx_nodes()};
 }
 
 }  // namespace vernier

@@ -1,8 +1,8 @@
 // Of several engines: which agree, and from which node on each of the others goes wrong.
 #pragma once
 
+#include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/diagnose/experiments/outputs_compared.h"
-#include "vernier/diagnose/experiments/suspect.h"
 
 namespace vernier {
 
@@ -18,7 +18,7 @@ SeveralEngines compare_engines(const OutputsCompared& compared, const std::strin
                                const KeptSamples& samples, const std::optional<FirstWrongValue>& known,
                                size_t most_bytes, Stopwatch& watch);
 
-// The value of the suspect, and its nodes.
-FirstWrongValue difference_of(const Suspect& suspect);
+// The value of the flagged node, and its nodes.
+FirstWrongValue difference_of(const FlaggedNode& flagged);
 
 }  // namespace vernier

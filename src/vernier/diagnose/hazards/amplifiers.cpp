@@ -6,7 +6,7 @@
 #include "vernier/base/hash.h"
 #include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/causes/distance.h"
-#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/diagnose/hazards/hazard_signs.h"
 #include "vernier/numeric/ulp.h"
 #include "vernier/tensor/set_aside.h"

@@ -7,7 +7,7 @@
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/diagnose/experiments/same_input_check.h"
 #include "vernier/diagnose/hazards/kept_digits.h"
-#include "vernier/diagnose/subjects/recorded_subject.h"
+#include "vernier/diagnose/under_test/recording_under_test.h"
 
 namespace vernier {
 
@@ -84,7 +84,7 @@ void find_place(const ExpectedValuesJob& job, Culprit& culprit, Stopwatch& watch
     for (const Value* output : job.model.graph->outputs) names.insert(output->name);
     return names;
   }();
-  RecordedSubject framework("what came with the data", job.model, [&](const NamedData&) {
+  RecordingUnderTest framework("what came with the data", job.model, [&](const NamedData&) {
     Trace trace;
     for (const auto& [name, datum] : *job.sample.expected)
       trace.entries.push_back({name, datum, outputs.contains(name), ElementType::kUndefined, {}});
@@ -96,8 +96,8 @@ void find_place(const ExpectedValuesJob& job, Culprit& culprit, Stopwatch& watch
   const SameInputCheck check = watch.time("expected values, node by node", 1, [&] {
     return check_on_own_inputs(framework, shown, job.sample.inputs, options);
   });
-  if (check.suspects.empty()) return;
-  const Suspect& first = check.suspects.front();
+  if (check.flagged_nodes.empty()) return;
+  const FlaggedNode& first = check.flagged_nodes.front();
   const auto nodes = first.onnx_nodes();
   const auto causes = culprits_of(check, {shown, job.sample.inputs}, 1, watch);
   constexpr double kSure = 0.5;
@@ -211,7 +211,7 @@ Culprit as_lie(Culprit found, const std::string& engine) {
 std::vector<Culprit> unseen_lie(const LyingReferenceJob& job, const ShownRun& shown,
                                 const std::string& engine) {
   const auto split =
-      split_error(job.model, *job.engine.subject, shown, job.inputs, shown.values, false, job.seed);
+      split_error(job.model, *job.engine.tested, shown, job.inputs, shown.values, false, job.seed);
   for (const ErrorSplit& each : split) {
     if (each.needs <= each.bound) continue;
     Culprit culprit;
@@ -241,18 +241,18 @@ std::vector<Culprit> lie_of_digits(const LyingReferenceJob& job, const std::stri
 }  // namespace
 
 std::vector<Culprit> lying_reference(const LyingReferenceJob& job, Stopwatch& watch) {
-  Subject& subject = *job.engine.subject;
+  EngineUnderTest& tested = *job.engine.tested;
   const ShownRun before = watch.time("inner values of the other engine", 1,
-                                     [&] { return subject.show(job.other); }),
+                                     [&] { return tested.show(job.other); }),
                  shown = watch.time("inner values of the other engine", 1,
-                                    [&] { return subject.show(job.inputs); });
+                                    [&] { return tested.show(job.inputs); });
   const SameInputCheck check =
-      watch.time("same inputs", 1, [&] { return check_on_own_inputs(subject, shown, job.inputs); });
+      watch.time("same inputs", 1, [&] { return check_on_own_inputs(tested, shown, job.inputs); });
   constexpr size_t kMost = 8;
   auto found = culprits_of(check, {shown, job.inputs, &before, &job.other}, kMost, watch);
-  for (Culprit& culprit : found) culprit = as_lie(std::move(culprit), subject.name());
-  if (found.empty()) found = unseen_lie(job, shown, subject.name());
-  return found.empty() ? lie_of_digits(job, subject.name(), watch) : found;
+  for (Culprit& culprit : found) culprit = as_lie(std::move(culprit), tested.name());
+  if (found.empty()) found = unseen_lie(job, shown, tested.name());
+  return found.empty() ? lie_of_digits(job, tested.name(), watch) : found;
 }
 
 }  // namespace vernier

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/diagnose/hazards/quantisation_sites.h"
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "vernier/diagnose/causes/member.h"
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
 

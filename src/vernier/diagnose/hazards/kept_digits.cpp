@@ -4,7 +4,7 @@
 
 #include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/causes/distance.h"
-#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/diagnose/hazards/ideal_comparison.h"
 #include "vernier/diagnose/hypotheses/precision/surroundings.h"
 #include "vernier/numeric/ulp.h"

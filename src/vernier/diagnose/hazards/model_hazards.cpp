@@ -5,7 +5,7 @@
 
 #include "vernier/check/check.h"
 #include "vernier/diagnose/causes/culprits.h"
-#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/diagnose/hazards/hazard_signs.h"
 #include "vernier/diagnose/hazards/widened_model.h"
 #include "vernier/numeric/ulp.h"

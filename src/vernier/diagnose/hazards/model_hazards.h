@@ -5,7 +5,7 @@
 
 #include "vernier/diagnose/diagnosis.h"
 #include "vernier/diagnose/experiments/stopwatch.h"
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
 

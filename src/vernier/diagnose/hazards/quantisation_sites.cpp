@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/quant/quantization.h"
 

@@ -2,18 +2,18 @@
 
 namespace vernier {
 
-std::optional<size_t> stored_output(const Member& member, size_t result, const Suspect& suspect) {
+std::optional<size_t> stored_output(const Member& member, size_t result, const FlaggedNode& flagged) {
   const Value* value = member.node().output(result);
-  for (size_t i = 0; value != nullptr && i < suspect.node->outputs.size(); ++i) {
-    if (suspect.node->outputs[i] != nullptr && suspect.node->outputs[i]->name == value->name) return i;
+  for (size_t i = 0; value != nullptr && i < flagged.node->outputs.size(); ++i) {
+    if (flagged.node->outputs[i] != nullptr && flagged.node->outputs[i]->name == value->name) return i;
   }
   return std::nullopt;
 }
 
-const Tensor* made_in_place(const Member& member, size_t result, const Suspect& suspect) {
-  const auto output = stored_output(member, result, suspect);
+const Tensor* made_in_place(const Member& member, size_t result, const FlaggedNode& flagged) {
+  const auto output = stored_output(member, result, flagged);
   if (!output) return nullptr;
-  const Tensor& made = suspect.made[*output];
+  const Tensor& made = flagged.made[*output];
   return made.is_defined() && made.dims() == member.out(result).dims() ? &made : nullptr;
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "vernier/diagnose/diagnosis.h"
-#include "vernier/diagnose/repairs/workshop.h"
+#include "vernier/diagnose/repairs/repair_builder.h"
 #include "vernier/precision/plan.h"
 
 namespace vernier {
@@ -32,26 +32,26 @@ struct RepairCandidate {
 };
 
 // What candidates are made of.
-struct RepairScene {
+struct RepairContext {
   const Model& model;
   FailureClass failure;
   std::vector<std::string> nodes;   // of the culprits of that class, the most likely of each first
   std::vector<std::string> values;  // inputs and outputs, where the fault lies outside of the graph
   const NamedData& inputs;          // of the sample that candidates are chosen on
-  const Workshop& workshop;
+  const RepairBuilder& repair_builder;
   bool has_plan = false;  // whether the engine can be built with another precision plan
 };
 
 // Those that suit the class, the cheapest first.
-std::vector<RepairCandidate> repair_candidates(const RepairScene& scene);
+std::vector<RepairCandidate> repair_candidates(const RepairContext& context);
 
-// The families of which it makes them, one a file. Each adds what suits the scene.
-void widen_in_plan(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
-void widen_everything(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
-void change_options(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
-void correct_caller(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
-void run_otherwise(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
-void rewrite_model(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
+// The families of which it makes them, one a file. Each adds what suits the context.
+void widen_in_plan(const RepairContext& context, std::vector<RepairCandidate>& candidates);
+void widen_everything(const RepairContext& context, std::vector<RepairCandidate>& candidates);
+void change_options(const RepairContext& context, std::vector<RepairCandidate>& candidates);
+void correct_caller(const RepairContext& context, std::vector<RepairCandidate>& candidates);
+void run_otherwise(const RepairContext& context, std::vector<RepairCandidate>& candidates);
+void rewrite_model(const RepairContext& context, std::vector<RepairCandidate>& candidates);
 
 // The plan for a rewritten model. A node that stands in the place of another one, "clip~Max", is computed in
 // what that one was, and a node that is new in float; nodes that are gone are left out.

@@ -5,7 +5,7 @@
 
 namespace vernier {
 
-void change_options(const RepairScene& scene, std::vector<RepairCandidate>& candidates) {
+void change_options(const RepairContext& context, std::vector<RepairCandidate>& candidates) {
   struct Choice {
     const char *option, *value, *sentence;
     std::set<std::string> classes;
@@ -23,7 +23,8 @@ void change_options(const RepairScene& scene, std::vector<RepairCandidate>& cand
        {"B14", "B31", "B32", "B35", "B12"}},
   };
   for (const Choice& choice : choices) {
-    if (!choice.classes.contains(scene.failure.code()) || !scene.workshop.takes(choice.option)) continue;
+    if (!choice.classes.contains(context.failure.code()) || !context.repair_builder.takes(choice.option))
+      continue;
     RepairCandidate candidate{Repair::Kind::kOption, choice.option,
                               fmt::format("{} (--{}{}{})", choice.sentence, choice.option,
                                           *choice.value == '\0' ? "" : " ", choice.value)};

@@ -62,10 +62,11 @@ Places reversed(bool last) {
   };
 }
 
-void add_moved(const RepairScene& scene, const std::string& input, std::vector<RepairCandidate>& candidates) {
-  const auto given = scene.inputs.find(input);
+void add_moved(const RepairContext& context, const std::string& input,
+               std::vector<RepairCandidate>& candidates) {
+  const auto given = context.inputs.find(input);
   constexpr int64_t kImage = 3;
-  if (given == scene.inputs.end() || !given->second.is_tensor() || given->second.tensor.rank() < 2) return;
+  if (given == context.inputs.end() || !given->second.is_tensor() || given->second.tensor.rank() < 2) return;
   const bool is_image = given->second.tensor.rank() >= kImage;
   struct Order {
     const char *name, *sentence;
@@ -94,10 +95,10 @@ void add_moved(const RepairScene& scene, const std::string& input, std::vector<R
   }
 }
 
-void add_scaled(const RepairScene& scene, const std::string& input,
+void add_scaled(const RepairContext& context, const std::string& input,
                 std::vector<RepairCandidate>& candidates) {
-  const auto given = scene.inputs.find(input);
-  if (given == scene.inputs.end() || !given->second.is_tensor() || !is_float(given->second.tensor.type()))
+  const auto given = context.inputs.find(input);
+  if (given == context.inputs.end() || !given->second.is_tensor() || !is_float(given->second.tensor.type()))
     return;
   constexpr double kByte = 255;
   struct Factor {
@@ -121,10 +122,10 @@ void add_scaled(const RepairScene& scene, const std::string& input,
   }
 }
 
-void add_exchanged(const RepairScene& scene, std::vector<RepairCandidate>& candidates) {
-  if (scene.values.size() < 2) return;
-  const std::string a = scene.values[0], b = scene.values[1];
-  if (scene.inputs.contains(a) && scene.inputs.contains(b)) {
+void add_exchanged(const RepairContext& context, std::vector<RepairCandidate>& candidates) {
+  if (context.values.size() < 2) return;
+  const std::string a = context.values[0], b = context.values[1];
+  if (context.inputs.contains(a) && context.inputs.contains(b)) {
     RepairCandidate candidate{Repair::Kind::kCaller, "inputs-exchanged",
                               fmt::format("bind '{}' and '{}' the other way round", a, b)};
     candidate.inputs = [a, b](const NamedData& inputs) {
@@ -147,12 +148,12 @@ void add_exchanged(const RepairScene& scene, std::vector<RepairCandidate>& candi
 
 }  // namespace
 
-void correct_caller(const RepairScene& scene, std::vector<RepairCandidate>& candidates) {
-  if (scene.failure.code() != "B48" || !scene.nodes.empty()) return;
-  add_exchanged(scene, candidates);
-  for (const std::string& value : scene.values) {
-    add_moved(scene, value, candidates);
-    add_scaled(scene, value, candidates);
+void correct_caller(const RepairContext& context, std::vector<RepairCandidate>& candidates) {
+  if (context.failure.code() != "B48" || !context.nodes.empty()) return;
+  add_exchanged(context, candidates);
+  for (const std::string& value : context.values) {
+    add_moved(context, value, candidates);
+    add_scaled(context, value, candidates);
   }
 }
 

@@ -12,7 +12,7 @@
 #include "vernier/diagnose/repairs/candidate.h"
 #include "vernier/diagnose/repairs/changed_runner.h"
 #include "vernier/diagnose/repairs/culprit_group.h"
-#include "vernier/diagnose/repairs/yardstick.h"
+#include "vernier/diagnose/repairs/evaluator.h"
 #include "vernier/diagnose/rewrites/rewrites.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ir/verify.h"
@@ -37,7 +37,7 @@ class RepairSearch {
       : job_(job),
         options_(options),
         diagnosis_(diagnosis),
-        workshop_(options.workshop(job.engine)),
+        repair_builder_(options.repair_builder(job.engine)),
         watch_(options.budget),
         limit_(1.5 * options.budget),
         meant_(without_quantisers(job.model)),
@@ -64,8 +64,8 @@ class RepairSearch {
     stage("measuring what is to be repaired");
     const Sample& chosen = job_.samples.at(job_.chosen);
     limit_time();
-    auto declared = make_yardstick(job_.against, {chosen});
-    auto meant = make_yardstick(ideal_, {chosen});
+    auto declared = make_evaluator(job_.against, {chosen});
+    auto meant = make_evaluator(ideal_, {chosen});
     const double to_declared = declared->measure(job_.engine).relative_l2,
                  to_meant = meant->measure(job_.engine).relative_l2;
     constexpr double kMore = 3;
@@ -74,7 +74,7 @@ class RepairSearch {
     chosen_ = is_of_model ? std::move(meant) : std::move(declared);
     const auto drawn = options_.draw ? options_.draw(job_.seed + 1) : nullptr;
     HeldOut others = held_out_samples(job_.samples, job_.chosen, drawn.get(), job_.seed);
-    held_out_ = make_yardstick(right, std::move(others.samples));
+    held_out_ = make_evaluator(right, std::move(others.samples));
     origin_ = others.origin;
     state_.on_chosen = chosen_->measure(job_.engine).relative_l2;
     measure_before(right);
@@ -86,24 +86,28 @@ class RepairSearch {
     constexpr double kShown = 0.1;
     if (!(before.relative_l2 >= kShown * state_.on_chosen) && !std::isinf(before.relative_l2)) {
       const Sample& chosen = job_.samples.at(job_.chosen);
-      held_out_ = make_yardstick(right, {variation(chosen, job_.seed + 1), variation(chosen, job_.seed + 2)});
+      held_out_ = make_evaluator(right, {variation(chosen, job_.seed + 1), variation(chosen, job_.seed + 2)});
       origin_ = "2 variations of the sample at hand, since other samples do not show the error";
       before = held_out_->measure(job_.engine);
     }
     state_.on_held_out = before.relative_l2;
   }
 
-  std::unique_ptr<Yardstick> make_yardstick(Runner& right, std::vector<Sample> samples) {
-    return std::make_unique<Yardstick>(job_.model, right, job_.compare, std::move(samples), watch_);
+  std::unique_ptr<Evaluator> make_evaluator(Runner& right, std::vector<Sample> samples) {
+    return std::make_unique<Evaluator>(job_.model, right, job_.compare, std::move(samples), watch_);
   }
 
   void repair(CulpritGroup& group) {
-    const RepairScene scene{
-        model(),    group.failure,    group.nodes(), group.values(), job_.samples.at(job_.chosen).inputs,
-        *workshop_, plan() != nullptr};
+    const RepairContext context{model(),
+                                group.failure,
+                                group.nodes(),
+                                group.values(),
+                                job_.samples.at(job_.chosen).inputs,
+                                *repair_builder_,
+                                plan() != nullptr};
     std::vector<RejectedRepair> rejected;
     std::optional<Repair> found;
-    for (RepairCandidate& candidate : repair_candidates(scene)) {
+    for (RepairCandidate& candidate : repair_candidates(context)) {
       if (watch_.is_over()) {
         rejected.push_back({candidate.sentence, is_interrupted() ? "interrupted" : "the time was over"});
         break;
@@ -169,7 +173,7 @@ class RepairSearch {
   const Model& model() const { return repaired_.model ? *repaired_.model : job_.model; }
   // What the engine as repaired so far is computed in.
   const PrecisionPlan* plan() const {
-    return workshop_->plan(repaired_.runner ? *repaired_.runner : job_.engine);
+    return repair_builder_->plan(repaired_.runner ? *repaired_.runner : job_.engine);
   }
   std::filesystem::path file_for(const RepairCandidate& candidate, const char* ending) const {
     return folder_.path() / fmt::format("{}-{}.{}", candidates_.size(), candidate.name, ending);
@@ -181,7 +185,8 @@ class RepairSearch {
 
   std::unique_ptr<Runner> start(const EngineChange& change, const RepairCandidate& candidate) {
     return std::make_unique<ChangedRunner>(
-        [this, change] { return workshop_->make(change, seconds_of_a_run()); }, *job_.model.graph, candidate);
+        [this, change] { return repair_builder_->make(change, seconds_of_a_run()); }, *job_.model.graph,
+        candidate);
   }
 
   // A rewritten model must be one, and mean the same.
@@ -245,7 +250,8 @@ class RepairSearch {
       });
     }
     repair.sentence = candidate.sentence;
-    if (candidate.kind != Repair::Kind::kCaller) repair.sentence += ": " + workshop_->command(made.change);
+    if (candidate.kind != Repair::Kind::kCaller)
+      repair.sentence += ": " + repair_builder_->command(made.change);
     repair.sentence += fmt::format(" (verified on {})", origin_);
     state_ = {first.relative_l2, after.relative_l2, after.passes};
     repaired_ = std::move(made);
@@ -276,13 +282,13 @@ class RepairSearch {
   const RepairJob& job_;
   const RepairOptions& options_;
   Diagnosis& diagnosis_;
-  std::unique_ptr<Workshop> workshop_;
+  std::unique_ptr<RepairBuilder> repair_builder_;
   Stopwatch watch_;
   const RunLimit limit_;
   const Model meant_;
   ReferenceRunner ideal_;
   TemporaryFolder folder_;
-  std::unique_ptr<Yardstick> chosen_, held_out_;
+  std::unique_ptr<Evaluator> chosen_, held_out_;
   std::string origin_;  // of the samples that are held out
   State state_;
   std::list<RepairCandidate> candidates_;  // runners refer to them

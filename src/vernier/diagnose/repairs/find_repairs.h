@@ -5,14 +5,14 @@
 #include "vernier/compare/compare.h"
 #include "vernier/data/data_source.h"
 #include "vernier/diagnose/diagnosis.h"
-#include "vernier/diagnose/repairs/workshop.h"
+#include "vernier/diagnose/repairs/repair_builder.h"
 
 namespace vernier {
 
 // How a diagnosis looks for repairs.
 struct RepairOptions {
   // For the engine that was looked into.
-  std::function<std::unique_ptr<Workshop>(const Runner& engine)> workshop;
+  std::function<std::unique_ptr<RepairBuilder>(const Runner& engine)> repair_builder;
   std::filesystem::path folder;  // of the plans and models that hold
   // Random samples of another seed, where the data of the diagnosis are random; null otherwise.
   std::function<std::unique_ptr<DataSource>(uint64_t seed)> draw = nullptr;

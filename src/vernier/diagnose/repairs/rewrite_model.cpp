@@ -220,17 +220,18 @@ std::vector<Row> quantisation_rows() {
   };
 }
 
-void add(const RepairScene& scene, const std::vector<Row>& rows, std::vector<RepairCandidate>& candidates) {
+void add(const RepairContext& context, const std::vector<Row>& rows,
+         std::vector<RepairCandidate>& candidates) {
   constexpr size_t kNamed = 3;
-  const Names named(scene.nodes.begin(),
-                    scene.nodes.begin() + static_cast<ptrdiff_t>(std::min(kNamed, scene.nodes.size())));
+  const Names named(context.nodes.begin(),
+                    context.nodes.begin() + static_cast<ptrdiff_t>(std::min(kNamed, context.nodes.size())));
   std::string what = fmt::format("'{}'", fmt::join(named, "', '"));
-  if (scene.nodes.size() > kNamed) what += fmt::format(" and {} more", scene.nodes.size() - kNamed);
+  if (context.nodes.size() > kNamed) what += fmt::format(" and {} more", context.nodes.size() - kNamed);
   for (const Row& row : rows) {
-    if (!row.classes.contains(scene.failure.code())) continue;
+    if (!row.classes.contains(context.failure.code())) continue;
     RepairCandidate candidate{Repair::Kind::kRewrite, row.name,
                               fmt::format(fmt::runtime(row.sentence), what)};
-    candidate.rewrite = [apply = row.apply, nodes = scene.nodes, inputs = scene.inputs](Model& model) {
+    candidate.rewrite = [apply = row.apply, nodes = context.nodes, inputs = context.inputs](Model& model) {
       return apply(model, nodes, inputs);
     };
     // An epsilon that is raised is another one: of what it is added to, it stays a small part.
@@ -238,25 +239,25 @@ void add(const RepairScene& scene, const std::vector<Row>& rows, std::vector<Rep
     if (candidate.name == "epsilon-raised") candidate.preserves_within = kOfEpsilon;
     // What cancels is not known exactly even in double.
     constexpr double kOfCancellation = 1e-4;
-    if (scene.failure.code() == "B12") candidate.preserves_within = kOfCancellation;
+    if (context.failure.code() == "B12") candidate.preserves_within = kOfCancellation;
     candidates.push_back(std::move(candidate));
   }
 }
 
 }  // namespace
 
-void rewrite_model(const RepairScene& scene, std::vector<RepairCandidate>& candidates) {
-  if (scene.failure.code() == "B45") {
+void rewrite_model(const RepairContext& context, std::vector<RepairCandidate>& candidates) {
+  if (context.failure.code() == "B45") {
     RepairCandidate candidate{Repair::Kind::kRewrite, "functions-inlined",
                               "replace the operator by the body of its function"};
     candidate.rewrite = [](Model&) { return true; };  // import has done it
     candidates.push_back(std::move(candidate));
   }
-  if (scene.nodes.empty()) return;
-  add(scene, operator_rows(), candidates);
-  add(scene, choice_rows(), candidates);
-  add(scene, number_rows(), candidates);
-  add(scene, quantisation_rows(), candidates);
+  if (context.nodes.empty()) return;
+  add(context, operator_rows(), candidates);
+  add(context, choice_rows(), candidates);
+  add(context, number_rows(), candidates);
+  add(context, quantisation_rows(), candidates);
 }
 
 }  // namespace vernier

@@ -63,8 +63,8 @@ Trace row_by_row(Runner& runner, const NamedData& inputs) {
 
 }  // namespace
 
-void run_otherwise(const RepairScene& scene, std::vector<RepairCandidate>& candidates) {
-  const std::string code = scene.failure.code();
+void run_otherwise(const RepairContext& context, std::vector<RepairCandidate>& candidates) {
+  const std::string code = context.failure.code();
   if (code == "B43") {
     RepairCandidate candidate{Repair::Kind::kCaller, "row-by-row", "run the rows of a batch one by one"};
     candidate.run = row_by_row;

@@ -47,17 +47,17 @@ std::set<std::string> all_layers(const PrecisionPlan& plan) {
 
 }  // namespace
 
-void widen_in_plan(const RepairScene& scene, std::vector<RepairCandidate>& candidates) {
-  if (!scene.has_plan || scene.nodes.empty()) return;
-  const std::set<std::string> own(scene.nodes.begin(), scene.nodes.end());
+void widen_in_plan(const RepairContext& context, std::vector<RepairCandidate>& candidates) {
+  if (!context.has_plan || context.nodes.empty()) return;
+  const std::set<std::string> own(context.nodes.begin(), context.nodes.end());
   // What the model quantises itself, no plan undoes.
-  const auto& nodes = scene.model.graph->nodes();
+  const auto& nodes = context.model.graph->nodes();
   const bool quantises = std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
     return own.contains(node->name) && (node->op == "QuantizeLinear" || node->op == "DequantizeLinear");
   });
   if (quantises) return;
-  const auto around = with_neighbours(*scene.model.graph, own);
-  const auto far = with_neighbours(*scene.model.graph, around);
+  const auto around = with_neighbours(*context.model.graph, own);
+  const auto far = with_neighbours(*context.model.graph, around);
   const auto add = [&](const std::string& name, const std::string& sentence, std::set<std::string> nodes) {
     RepairCandidate candidate{Repair::Kind::kPlan, name, sentence};
     candidate.plan = [nodes = std::move(nodes)](const PrecisionPlan& plan) { return upcast(plan, nodes); };
@@ -71,8 +71,8 @@ void widen_in_plan(const RepairScene& scene, std::vector<RepairCandidate>& candi
       far);
 }
 
-void widen_everything(const RepairScene& scene, std::vector<RepairCandidate>& candidates) {
-  if (!scene.has_plan) return;
+void widen_everything(const RepairContext& context, std::vector<RepairCandidate>& candidates) {
+  if (!context.has_plan) return;
   RepairCandidate candidate{Repair::Kind::kPlan, "float-everywhere", "compute all nodes in float"};
   candidate.plan = [](const PrecisionPlan& plan) { return upcast(plan, all_layers(plan)); };
   candidates.push_back(std::move(candidate));

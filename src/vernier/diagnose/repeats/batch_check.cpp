@@ -186,20 +186,20 @@ std::optional<std::set<std::string>> values_of_unlike_rows(const Model& model, c
 
 }  // namespace
 
-std::optional<UnequalRows> rows_that_differ(const Model& model, Subject& subject, const NamedData& inputs,
-                                            Stopwatch& watch) {
+std::optional<UnequalRows> rows_that_differ(const Model& model, EngineUnderTest& tested,
+                                            const NamedData& inputs, Stopwatch& watch) {
   const int64_t rows = rows_of(*model.graph, inputs);
   if (rows == 0) return std::nullopt;
   try {
     const NamedData equal = tiled(inputs, rows);
     const auto unlike = values_of_unlike_rows(model, equal, rows);
     if (!unlike) return std::nullopt;
-    const NamedData outputs = watch.time("equal rows", 1, [&] { return subject.run(equal); });
+    const NamedData outputs = watch.time("equal rows", 1, [&] { return tested.run(equal); });
     const bool differ = std::any_of(outputs.begin(), outputs.end(), [&](const auto& each) {
       return each.second.is_tensor() && differing_row(each.second.tensor, rows);
     });
     if (!differ) return std::nullopt;
-    const ShownRun shown = watch.time("equal rows", 1, [&] { return subject.show(equal); });
+    const ShownRun shown = watch.time("equal rows", 1, [&] { return tested.show(equal); });
     for (const auto& node : shown.graph->nodes()) {
       for (const Value* output : node->outputs) {
         const auto found = output == nullptr ? shown.values.end() : shown.values.find(output->name);

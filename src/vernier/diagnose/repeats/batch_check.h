@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/diagnose/experiments/stopwatch.h"
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 #include "vernier/ir/graph.h"
 
 namespace vernier {
@@ -30,7 +30,7 @@ struct UnequalRows {
 // Runs the engine on a batch of copies of the first row. Nothing where all rows are alike but for roundings,
 // or where it is not known that the first axis of all inputs is the batch: the reference, which treats rows
 // alike, says so.
-std::optional<UnequalRows> rows_that_differ(const Model& model, Subject& subject, const NamedData& inputs,
-                                            Stopwatch& watch);
+std::optional<UnequalRows> rows_that_differ(const Model& model, EngineUnderTest& tested,
+                                            const NamedData& inputs, Stopwatch& watch);
 
 }  // namespace vernier

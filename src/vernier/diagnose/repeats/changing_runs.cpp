@@ -13,15 +13,15 @@ namespace {
 
 // Whether engines that were started anew go through the same answers: then what a run leaves decides, and not
 // time.
-std::optional<bool> repeats_its_history(const RuntimeScene& scene) {
-  const size_t runs = scene.repeatability.by_chance ? 8 : 3;
+std::optional<bool> repeats_its_history(const RuntimeContext& context) {
+  const size_t runs = context.repeatability.by_chance ? 8 : 3;
   std::vector<NamedData> histories[2];
   for (auto& history : histories) {
-    const auto engine = scene.subject.fresh();
+    const auto engine = context.tested.fresh();
     if (engine == nullptr) return std::nullopt;
     for (size_t i = 0; i < runs; ++i) {
-      if (scene.repeatability.by_chance) engine->run(scene.other);
-      history.push_back(engine->run(scene.inputs));
+      if (context.repeatability.by_chance) engine->run(context.other);
+      history.push_back(engine->run(context.inputs));
     }
   }
   return std::equal(histories[0].begin(), histories[0].end(), histories[1].begin(), same);
@@ -74,10 +74,10 @@ double share_of_neither(const Tensor& made, const Tensor& one, const Tensor& oth
 
 class Repeats {
  public:
-  Repeats(const RuntimeScene& scene, Stopwatch& watch) : scene_(scene), watch_(watch) {}
+  Repeats(const RuntimeContext& context, Stopwatch& watch) : context_(context), watch_(watch) {}
 
   std::optional<Culprit> find() {
-    const Repeatability& seen = scene_.repeatability;
+    const Repeatability& seen = context_.repeatability;
     if (seen.by_chance && seen.differ <= 1) return of_chance();
     // What is left over is zeros at first, and right in equal runs: only other inputs show it.
     if (seen.depends_on_before && (seen.differ == 0 || seen.only_first)) return of_run_before();
@@ -93,43 +93,45 @@ class Repeats {
   }
 
  private:
-  ShownRun show(Subject& subject, const NamedData& inputs) const {
-    return watch_.time("inner values again", 1, [&] { return subject.show(inputs); });
+  ShownRun show(EngineUnderTest& tested, const NamedData& inputs) const {
+    return watch_.time("inner values again", 1, [&] { return tested.show(inputs); });
   }
 
-  std::string outputs() const { return fmt::format("'{}'", fmt::join(scene_.repeatability.outputs, "', '")); }
+  std::string outputs() const {
+    return fmt::format("'{}'", fmt::join(context_.repeatability.outputs, "', '"));
+  }
 
   Culprit at(int failure, const std::optional<FirstDifference>& place, const std::string& what) const {
     if (!place)
-      return culprit_at(failure, {}, scene_.repeatability.outputs, outputs() + ": " + what,
-                        {"repeated runs", static_cast<double>(scene_.repeatability.differ), what});
+      return culprit_at(failure, {}, context_.repeatability.outputs, outputs() + ": " + what,
+                        {"repeated runs", static_cast<double>(context_.repeatability.differ), what});
     const auto nodes = onnx_nodes_of(*place->node);
     return culprit_at(
         failure, nodes, {place->value}, fmt::format("'{}': {}", nodes.front(), what),
-        {"repeated runs", static_cast<double>(scene_.repeatability.differ),
+        {"repeated runs", static_cast<double>(context_.repeatability.differ),
          fmt::format("'{}' is the first value that differs between runs on the same inputs, and all "
                      "that its node reads does not",
                      place->value)});
   }
 
   // Whether a run that follows others is unlike a sound one, too, now and then.
-  bool differs_later(Subject& engine, const ShownRun& sound) const {
+  bool differs_later(EngineUnderTest& engine, const ShownRun& sound) const {
     constexpr size_t kMost = 12;
     constexpr double kPartOfBudget = 0.6;
     for (size_t i = 0; i < kMost && !watch_.is_past(kPartOfBudget); ++i) {
-      engine.run(scene_.other);
-      if (first_difference(sound, show(engine, scene_.inputs))) return true;
+      engine.run(context_.other);
+      if (first_difference(sound, show(engine, context_.inputs))) return true;
     }
     return false;
   }
 
   Culprit of_first_run() {
-    const auto engine = scene_.subject.fresh();
+    const auto engine = context_.tested.fresh();
     ShownRun first, second;  // that the place lies in
     std::optional<FirstDifference> place;
     if (engine != nullptr) {
-      first = show(*engine, scene_.inputs);
-      second = show(*engine, scene_.inputs);
+      first = show(*engine, context_.inputs);
+      second = show(*engine, context_.inputs);
       place = first_difference(first, second);
       if (place && differs_later(*engine, second)) return of_chance();
     }
@@ -137,13 +139,13 @@ class Repeats {
   }
 
   ShownRun steady_run() const {
-    show(scene_.subject, scene_.inputs);
-    return show(scene_.subject, scene_.inputs);
+    show(context_.tested, context_.inputs);
+    return show(context_.tested, context_.inputs);
   }
 
   ShownRun run_after_others() const {
-    scene_.subject.run(scene_.other);
-    return show(scene_.subject, scene_.inputs);
+    context_.tested.run(context_.other);
+    return show(context_.tested, context_.inputs);
   }
 
   Culprit of_run_before() {
@@ -171,9 +173,9 @@ class Repeats {
     bool differs = false;
     for (size_t i = 0; i < kMost; ++i) {
       if (i >= kFewest && (differs || watch_.is_past(kPartOfBudget))) break;
-      if (i % 2 == 1 || scene_.repeatability.by_chance)
-        scene_.subject.run(scene_.other);  // what is left is wrong
-      ShownRun run = show(scene_.subject, scene_.inputs);
+      if (i % 2 == 1 || context_.repeatability.by_chance)
+        context_.tested.run(context_.other);  // what is left is wrong
+      ShownRun run = show(context_.tested, context_.inputs);
       const bool other = i > 0 && first_difference(runs[0], run);
       differs = differs || other;
       if (i < kFewest || other) runs.push_back(std::move(run));
@@ -197,7 +199,7 @@ class Repeats {
     options.observe = [&](const Value& value, const Datum& datum) {
       if (value.name == name && datum.is_tensor()) found = datum.tensor;
     };
-    run_reference(scene_.model, inputs, options);
+    run_reference(context_.model, inputs, options);
     return found;
   }
 
@@ -207,10 +209,10 @@ class Repeats {
     if (!place || !is_float(place->first.type())) return std::nullopt;
     const auto read = std::find_if(
         place->node->inputs.begin(), place->node->inputs.end(),
-        [&](const Value* input) { return input != nullptr && scene_.inputs.contains(input->name); });
+        [&](const Value* input) { return input != nullptr && context_.inputs.contains(input->name); });
     if (read == place->node->inputs.end()) return std::nullopt;
-    const auto own = sound_value(place->value, scene_.inputs),
-               other = sound_value(place->value, scene_.other);
+    const auto own = sound_value(place->value, context_.inputs),
+               other = sound_value(place->value, context_.other);
     if (!own || !other) return std::nullopt;
     constexpr double kMixed = 0.5;
     const bool is_mixed = share_of_neither(place->first, *own, *other) > kMixed ||
@@ -224,18 +226,18 @@ class Repeats {
         fmt::format("between equal runs, what reads input '{}' differs, and all that follows from it: it is "
                     "read before it is written",
                     fmt::join(late, "', '")),
-        {"repeated runs", static_cast<double>(scene_.repeatability.differ),
+        {"repeated runs", static_cast<double>(context_.repeatability.differ),
          "all first values that differ between runs on the same inputs are made of these inputs alone"});
   }
 
   // What is left of the run before gets into some runs: by time, unless new engines go through the same.
   Culprit of_chance() {
     const auto runs = equal_runs();
-    if (const auto late = late_inputs(runs, scene_.inputs); !late.empty()) return of_late_inputs(late);
+    if (const auto late = late_inputs(runs, context_.inputs); !late.empty()) return of_late_inputs(late);
     const auto place = first_of(runs);
     if (const auto input = late_input(place)) return of_late_inputs({*input});
     const bool whole = place && share_that_differs(place->first, place->second) >= kWhole;
-    if (whole && repeats_its_history(scene_).value_or(false))
+    if (whole && repeats_its_history(context_).value_or(false))
       return at(46, place,
                 "what a run on other inputs leaves gets into some of the next ones, always the same");
     return at(44, place, "now and then it is read before it is written: then it is that of the run before");
@@ -243,9 +245,9 @@ class Repeats {
 
   Culprit of_equal_runs() {
     const auto runs = equal_runs();
-    if (const auto late = late_inputs(runs, scene_.inputs); !late.empty()) return of_late_inputs(late);
+    if (const auto late = late_inputs(runs, context_.inputs); !late.empty()) return of_late_inputs(late);
     const auto place = first_of(runs);
-    if (repeats_its_history(scene_).value_or(false))
+    if (repeats_its_history(context_).value_or(false))
       return at(46, place, "each run adds to what the runs before have left: a fresh engine begins anew");
     std::vector<Tensor> made;
     for (const ShownRun& run : runs) {
@@ -260,7 +262,7 @@ class Repeats {
   // A part of a buffer is read too early; all of one is what nobody has filled.
   static constexpr double kWhole = 0.9;
 
-  const RuntimeScene& scene_;
+  const RuntimeContext& context_;
   Stopwatch& watch_;
 };
 
@@ -288,12 +290,12 @@ bool same(const NamedData& a, const NamedData& b) {
   });
 }
 
-std::optional<Culprit> find_late_input(const RuntimeScene& scene, Stopwatch& watch) {
-  return Repeats(scene, watch).find_late_input();
+std::optional<Culprit> find_late_input(const RuntimeContext& context, Stopwatch& watch) {
+  return Repeats(context, watch).find_late_input();
 }
 
-std::optional<Culprit> find_changing_runs(const RuntimeScene& scene, Stopwatch& watch) {
-  return Repeats(scene, watch).find();
+std::optional<Culprit> find_changing_runs(const RuntimeContext& context, Stopwatch& watch) {
+  return Repeats(context, watch).find();
 }
 
 }  // namespace vernier

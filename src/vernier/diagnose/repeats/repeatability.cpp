@@ -59,12 +59,12 @@ std::vector<std::string> differing_outputs(const NamedData& a, const NamedData& 
   return names;
 }
 
-Repeatability check_repeatability(Subject& subject, const NamedData& inputs, const NamedData& other,
+Repeatability check_repeatability(EngineUnderTest& tested, const NamedData& inputs, const NamedData& other,
                                   const NamedData& first, double seconds) {
   constexpr size_t kAgain = 3;
-  subject.run(inputs);  // what follows a run on the same inputs is told from what follows one on others
+  tested.run(inputs);  // what follows a run on the same inputs is told from what follows one on others
   std::vector<NamedData> answers{first};
-  for (size_t i = 0; i < kAgain; ++i) answers.push_back(subject.run(inputs));
+  for (size_t i = 0; i < kAgain; ++i) answers.push_back(tested.run(inputs));
   Repeatability result;
   result.runs = answers.size();
   const NamedData& last = answers.back();
@@ -75,11 +75,11 @@ Repeatability check_repeatability(Subject& subject, const NamedData& inputs, con
   size_t pairs = 0, changed = 0;
   for (const Stopwatch watch(seconds); pairs < kMostPairs && (pairs == 0 || !watch.is_over()); ++pairs) {
     try {
-      subject.run(other);
+      tested.run(other);
     } catch (const Error&) {
       return result;  // the model does not take these
     }
-    changed += note(subject.run(inputs), last, result) ? 1 : 0;
+    changed += note(tested.run(inputs), last, result) ? 1 : 0;
   }
   result.depends_on_before = changed > 0;
   result.by_chance = changed > 0 && changed < pairs;

@@ -2,7 +2,7 @@
 // arithmetic.
 #pragma once
 
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
 
@@ -24,7 +24,7 @@ struct Repeatability {
 
 // Runs A, A, A, A, and then B, A, again and again for so many seconds; `first` are the outputs of a run on A
 // before, and the first of the four is not counted. Bits are compared.
-Repeatability check_repeatability(Subject& subject, const NamedData& inputs, const NamedData& other,
+Repeatability check_repeatability(EngineUnderTest& tested, const NamedData& inputs, const NamedData& other,
                                   const NamedData& first, double seconds = 1);
 
 // The outputs whose bits differ, or that one side lacks.

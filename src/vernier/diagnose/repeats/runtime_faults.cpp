@@ -32,20 +32,20 @@ bool leads_to(const Node& node, const std::vector<std::string>& outputs) {
 }
 
 // A random operator in the model draws other numbers at each run, or than anybody else who starts alike.
-std::optional<Culprit> drawing_node(const RuntimeScene& scene, const std::vector<Culprit>& culprits) {
-  const Repeatability& seen = scene.repeatability;
+std::optional<Culprit> drawing_node(const RuntimeContext& context, const std::vector<Culprit>& culprits) {
+  const Repeatability& seen = context.repeatability;
   std::vector<std::string> outputs = seen.outputs;
   if (seen.is_repeatable()) {
     outputs.clear();
-    for (const Value* output : scene.model.graph->outputs) outputs.push_back(output->name);
+    for (const Value* output : context.model.graph->outputs) outputs.push_back(output->name);
   }
-  for (const auto& node : scene.model.graph->nodes()) {
+  for (const auto& node : context.model.graph->nodes()) {
     if (!ops::draws_random_numbers(*node) || !leads_to(*node, outputs)) continue;
     const auto nodes = onnx_nodes_of(*node);
     const bool is_blamed = std::any_of(culprits.begin(), culprits.end(), [&](const Culprit& culprit) {
       return !culprit.nodes.empty() && culprit.nodes.front() == nodes.front();
     });
-    if (seen.is_repeatable() && !is_blamed && !(scene.fails && culprits.empty())) continue;
+    if (seen.is_repeatable() && !is_blamed && !(context.fails && culprits.empty())) continue;
     const std::string what = seen.is_repeatable() ? "draws other random numbers than the reference"
                                                   : "draws other random numbers at each run";
     return culprit_at(48, nodes, outputs, fmt::format("'{}' {}", nodes.front(), what),
@@ -65,30 +65,30 @@ bool is_told(const std::vector<Culprit>& culprits) {
 
 std::set<std::string> nodes_of(const SameInputCheck& check) {
   std::set<std::string> nodes;
-  for (const Suspect& suspect : check.suspects) {
-    for (const std::string& node : suspect.onnx_nodes()) nodes.insert(node);
+  for (const FlaggedNode& flagged : check.flagged_nodes) {
+    for (const std::string& node : flagged.onnx_nodes()) nodes.insert(node);
   }
   return nodes;
 }
 
 // A node that is wrong after one start of the engine and sound after another.
-std::optional<Culprit> start_dependent(const RuntimeScene& scene, Stopwatch& watch) {
+std::optional<Culprit> start_dependent(const RuntimeContext& context, Stopwatch& watch) {
   constexpr size_t kStarts = 2;
-  const auto wrong = nodes_of(scene.check);
+  const auto wrong = nodes_of(context.check);
   for (size_t i = 0; i < kStarts && !watch.is_over(); ++i) {
-    const auto engine = watch.time("fresh starts", 1, [&] { return scene.subject.fresh(); });
+    const auto engine = watch.time("fresh starts", 1, [&] { return context.tested.fresh(); });
     if (engine == nullptr) return std::nullopt;
-    if (same(scene.outputs, watch.time("fresh starts", 1, [&] { return engine->run(scene.inputs); })))
+    if (same(context.outputs, watch.time("fresh starts", 1, [&] { return engine->run(context.inputs); })))
       continue;
-    const ShownRun shown = engine->show(scene.inputs);
+    const ShownRun shown = engine->show(context.inputs);
     const SameInputCheck check =
-        watch.time("same inputs", 1, [&] { return check_on_own_inputs(*engine, shown, scene.inputs); });
+        watch.time("same inputs", 1, [&] { return check_on_own_inputs(*engine, shown, context.inputs); });
     const auto other = nodes_of(check);
-    for (const auto* suspects : {&scene.check.suspects, &check.suspects}) {
-      for (const Suspect& suspect : *suspects) {
-        const auto nodes = suspect.onnx_nodes();
+    for (const auto* flagged_nodes : {&context.check.flagged_nodes, &check.flagged_nodes}) {
+      for (const FlaggedNode& flagged : *flagged_nodes) {
+        const auto nodes = flagged.onnx_nodes();
         if (wrong.contains(nodes.front()) == other.contains(nodes.front())) continue;
-        const Value* value = suspect.node->output(suspect.output);
+        const Value* value = flagged.node->output(flagged.output);
         return culprit_at(
             42, nodes, {value == nullptr ? "" : value->name},
             fmt::format("'{}' is wrong after one start of the engine and sound after another: it gets "
@@ -104,31 +104,31 @@ std::optional<Culprit> start_dependent(const RuntimeScene& scene, Stopwatch& wat
 
 }  // namespace
 
-void find_runtime_faults(const RuntimeScene& scene, std::vector<Culprit>& culprits, Stopwatch& watch) {
-  if (auto drawing = drawing_node(scene, culprits)) {
+void find_runtime_faults(const RuntimeContext& context, std::vector<Culprit>& culprits, Stopwatch& watch) {
+  if (auto drawing = drawing_node(context, culprits)) {
     put_first(std::move(*drawing), culprits);
     return;
   }
-  if (!scene.repeatability.is_repeatable()) {
-    const Repeatability& seen = scene.repeatability;
+  if (!context.repeatability.is_repeatable()) {
+    const Repeatability& seen = context.repeatability;
     const bool before_alone = seen.depends_on_before && (seen.differ == 0 || seen.only_first);
     if (before_alone && !seen.by_chance && is_told(culprits)) {
-      if (auto late = find_late_input(scene, watch)) put_first(std::move(*late), culprits);
+      if (auto late = find_late_input(context, watch)) put_first(std::move(*late), culprits);
       return;
     }
-    if (auto found = find_changing_runs(scene, watch)) put_first(std::move(*found), culprits);
+    if (auto found = find_changing_runs(context, watch)) put_first(std::move(*found), culprits);
     return;
   }
   // A result that stays from the first run on is right after a start, too.
   if (is_told(culprits)) return;
-  if (auto found = start_dependent(scene, watch)) {
+  if (auto found = start_dependent(context, watch)) {
     put_first(std::move(*found), culprits);
     return;
   }
   const bool explained = std::any_of(culprits.begin(), culprits.end(),
                                      [](const Culprit& culprit) { return culprit.failure.is_explained(); });
   if (explained) return;
-  if (auto place = rows_that_differ(scene.model, scene.subject, scene.inputs, watch)) {
+  if (auto place = rows_that_differ(context.model, context.tested, context.inputs, watch)) {
     const auto nodes = onnx_nodes_of(*place->node);
     put_first(
         culprit_at(43, nodes, {place->value},

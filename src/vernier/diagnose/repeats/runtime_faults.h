@@ -8,9 +8,9 @@
 namespace vernier {
 
 // What is known when they are looked for.
-struct RuntimeScene {
+struct RuntimeContext {
   const Model& model;
-  Subject& subject;
+  EngineUnderTest& tested;
   const NamedData& inputs;   // of the sample that is looked into
   const NamedData& other;    // of the same sizes
   const NamedData& outputs;  // that the engine made of the inputs first of all
@@ -20,7 +20,7 @@ struct RuntimeScene {
 };
 
 // The culprits, first of all, or in place of those of `culprits` that say less of the same nodes.
-void find_runtime_faults(const RuntimeScene& scene, std::vector<Culprit>& culprits, Stopwatch& watch);
+void find_runtime_faults(const RuntimeContext& context, std::vector<Culprit>& culprits, Stopwatch& watch);
 
 // Of an engine that ran on its inputs once, and with this message fails to do so again.
 Culprit not_run_again(const NamedData& outputs, const std::string& message);
@@ -33,9 +33,9 @@ Culprit culprit_at(int failure, std::vector<std::string> nodes, std::vector<std:
 bool same(const NamedData& a, const NamedData& b);
 
 // Of an engine whose answer depends on the run before: whether it has read a part of an input too early.
-std::optional<Culprit> find_late_input(const RuntimeScene& scene, Stopwatch& watch);
+std::optional<Culprit> find_late_input(const RuntimeContext& context, Stopwatch& watch);
 
 // Of an engine that is not repeatable.
-std::optional<Culprit> find_changing_runs(const RuntimeScene& scene, Stopwatch& watch);
+std::optional<Culprit> find_changing_runs(const RuntimeContext& context, Stopwatch& watch);
 
 }  // namespace vernier

@@ -32,12 +32,12 @@ bool computes_floats(const Member& member) {
          member.node().regions.empty() && is_float(member.declared_result()) && member.out().size() > 1;
 }
 
-void propose_of_result(const Variations& variations, const Suspect& suspect) {
+void propose_of_result(const Variations& variations, const FlaggedNode& flagged) {
   const Member& member = variations.member();
   for (const Function& function : kFunctions)
     variations.add_result(fmt::format("{} is applied to its result, too", function.name),
                           [of = function.of](const Tensor& right) { return mapped(right, of); });
-  const Tensor* shown = made_in_place(member, 0, suspect);
+  const Tensor* shown = made_in_place(member, 0, flagged);
   if (shown == nullptr) return;
   const auto made = shown->to_doubles(), right = member.out().to_doubles();
   const double factor = place_on_line(made, std::vector<double>(right.size(), 0), right);
@@ -69,12 +69,12 @@ void propose_of_operand(const Variations& variations, size_t operand) {
 
 }  // namespace
 
-void propose_added_functions(const Member& member, const Suspect& suspect, const Scene&,
+void propose_added_functions(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                              std::vector<Proposal>& proposals) {
   constexpr int64_t kLarge = 1 << 20;  // elements
   if (!computes_floats(member) || member.out().size() > kLarge) return;
-  const Variations variations(member, suspect, 31, proposals);
-  propose_of_result(variations, suspect);
+  const Variations variations(member, flagged, 31, proposals);
+  propose_of_result(variations, flagged);
   for (size_t i = 0; i < std::min<size_t>(2, member.input_count()); ++i) {
     if (member.has(i) && is_float(member.in(i).type()) && !member.is_constant(i))
       propose_of_operand(variations, i);

@@ -179,9 +179,9 @@ void propose_repetition(const Variations& variations) {
 
 }  // namespace
 
-void propose_axes(const Member& member, const Suspect& suspect, const Scene&,
+void propose_axes(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                   std::vector<Proposal>& proposals) {
-  const Variations variations(member, suspect, kClass, proposals);
+  const Variations variations(member, flagged, kClass, proposals);
   if (!member.node().domain.empty()) return;
   if (has_axis(member)) propose_axis(variations);
   if (member.is("Concat")) propose_order_of_operands(variations);

@@ -91,12 +91,12 @@ class Lines {
 
 }  // namespace
 
-void propose_channel_constants(const Member& member, const Suspect& suspect, const Scene&,
+void propose_channel_constants(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                                std::vector<Proposal>& proposals) {
   constexpr size_t kEnough = 4;  // elements for each number that is fitted
   constexpr double kFitted = 0.12, kOfFew = 0.25;
   const auto role = role_of(member);
-  const Tensor* made = made_in_place(member, 0, suspect);
+  const Tensor* made = made_in_place(member, 0, flagged);
   if (!role || made == nullptr || !member.has(role->operand) || !member.is_constant(role->operand) ||
       !is_float(made->type()) || member.in(role->operand).size() < 2)
     return;

@@ -41,11 +41,11 @@ Tensors with_bounds(const Member& clip, double low, double high) {
 
 // Those of what a kernel was fused for, or which the caller gives and the engine read when it was built, or
 // in a run before: nothing that it made lies outside of them.
-void propose_other_bounds(const Member& clip, const Suspect& suspect, std::vector<Proposal>& proposals) {
-  const auto output = stored_output(clip, 0, suspect);
-  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].size() == 0) return;
+void propose_other_bounds(const Member& clip, const FlaggedNode& flagged, std::vector<Proposal>& proposals) {
+  const auto output = stored_output(clip, 0, flagged);
+  if (!output || !flagged.made[*output].is_defined() || flagged.made[*output].size() == 0) return;
   const bool given = (clip.has(1) && !clip.is_constant(1)) || (clip.has(2) && !clip.is_constant(2));
-  const auto made = suspect.made[*output].to_doubles();
+  const auto made = flagged.made[*output].to_doubles();
   const auto [low, high] = std::minmax_element(made.begin(), made.end());
   proposals.push_back(
       {FailureClass(32),
@@ -56,10 +56,10 @@ void propose_other_bounds(const Member& clip, const Suspect& suspect, std::vecto
 }
 
 // As a Relu that became a Relu6.
-void propose_upper_bound(const Member& relu, const Suspect& suspect, std::vector<Proposal>& proposals) {
-  const auto output = stored_output(relu, 0, suspect);
-  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].size() == 0) return;
-  const auto made = suspect.made[*output].to_doubles();
+void propose_upper_bound(const Member& relu, const FlaggedNode& flagged, std::vector<Proposal>& proposals) {
+  const auto output = stored_output(relu, 0, flagged);
+  if (!output || !flagged.made[*output].is_defined() || flagged.made[*output].size() == 0) return;
+  const auto made = flagged.made[*output].to_doubles();
   const double high = *std::max_element(made.begin(), made.end());
   proposals.push_back({FailureClass(32),
                        fmt::format("it has an upper bound, of {:.6g}", high),
@@ -81,15 +81,15 @@ bool is_epsilon(const Member& clip, size_t input) {
 
 }  // namespace
 
-void propose_clip_bounds(const Member& member, const Suspect& suspect, const Scene&,
+void propose_clip_bounds(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                          std::vector<Proposal>& proposals) {
   const FailureClass failure(32);
   if (member.is("Relu")) {
     proposals.push_back({failure, "Relu passes what is negative", [&] { return Tensors{member.in(0)}; }});
-    propose_upper_bound(member, suspect, proposals);
+    propose_upper_bound(member, flagged, proposals);
   }
   if (!member.is("Clip")) return;
-  propose_other_bounds(member, suspect, proposals);
+  propose_other_bounds(member, flagged, proposals);
   const bool lower = has_bound(member, 1, "min"), upper = has_bound(member, 2, "max");
   if (upper)
     proposals.push_back(

@@ -41,9 +41,9 @@ void propose_value(const Variations& variations, size_t operand, double value) {
 }
 
 // The value that explains best what was made, if what was made is shown: the mean over all elements.
-void propose_fitted(const Variations& variations, size_t operand, const Suspect& suspect) {
+void propose_fitted(const Variations& variations, size_t operand, const FlaggedNode& flagged) {
   const Member& member = variations.member();
-  const Tensor* shown = made_in_place(member, 0, suspect);
+  const Tensor* shown = made_in_place(member, 0, flagged);
   if (shown == nullptr) return;
   const auto made = shown->to_doubles(), right = member.out().to_doubles();
   const double constant = member.in(operand).to_doubles().at(0);
@@ -80,8 +80,8 @@ Tensor times(const Tensor& constant, double factor) {
 }
 
 // How many times as large the constant would have to be; what is made follows from it in a line.
-std::optional<double> fitted_factor(const Member& member, size_t operand, const Suspect& suspect) {
-  const Tensor* shown = made_in_place(member, 0, suspect);
+std::optional<double> fitted_factor(const Member& member, size_t operand, const FlaggedNode& flagged) {
+  const Tensor* shown = made_in_place(member, 0, flagged);
   if (shown == nullptr) return std::nullopt;
   const auto made = shown->to_doubles(), right = member.out().to_doubles(),
              more = member.with_input(operand, times(member.in(operand), 2)).at(0).to_doubles();
@@ -89,9 +89,9 @@ std::optional<double> fitted_factor(const Member& member, size_t operand, const 
   return std::isfinite(factor) ? std::optional(factor) : std::nullopt;
 }
 
-void propose_fitted_factor(const Variations& variations, size_t operand, const Suspect& suspect) {
+void propose_fitted_factor(const Variations& variations, size_t operand, const FlaggedNode& flagged) {
   const Member& member = variations.member();
-  const auto factor = fitted_factor(member, operand, suspect);
+  const auto factor = fitted_factor(member, operand, flagged);
   if (!factor) return;
   variations.add(
       times_text(member, operand, *factor),
@@ -101,29 +101,29 @@ void propose_fitted_factor(const Variations& variations, size_t operand, const S
       kFittedNumber);
 }
 
-void propose_factors(const Variations& variations, size_t operand, const Suspect& suspect) {
+void propose_factors(const Variations& variations, size_t operand, const FlaggedNode& flagged) {
   const Member& member = variations.member();
   for (const double factor : kFactors)
     variations.add_operand(times_text(member, operand, factor), operand,
                            [factor](const Tensor& constant) { return times(constant, factor); });
   if (member.is("Add") || member.is("Sub") || member.is("Mul"))
-    propose_fitted_factor(variations, operand, suspect);
+    propose_fitted_factor(variations, operand, flagged);
 }
 
 }  // namespace
 
-void propose_constants(const Member& member, const Suspect& suspect, const Scene&,
+void propose_constants(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                        std::vector<Proposal>& proposals) {
   if (!is_float(member.declared_result())) return;
-  const Variations variations(member, suspect, 31, proposals);
+  const Variations variations(member, flagged, 31, proposals);
   for (const size_t i : parameters_of(member)) {
-    if (member.has(i) && member.is_constant(i)) propose_fitted_factor(variations, i, suspect);
+    if (member.has(i) && member.is_constant(i)) propose_fitted_factor(variations, i, flagged);
   }
   if (!is_pointwise(member)) return;
   for (size_t i = 0; i < member.input_count(); ++i) {
     if (!member.has(i) || !member.is_constant(i) || member.in(i).size() == 0) continue;
     if (member.in(i).size() > 1) {
-      propose_factors(variations, i, suspect);
+      propose_factors(variations, i, flagged);
       continue;
     }
     const double constant = member.in(i).to_doubles().at(0);
@@ -131,7 +131,7 @@ void propose_constants(const Member& member, const Suspect& suspect, const Scene
     for (const double other : epsilon ? std::span<const double>(kEpsilons) : std::span<const double>())
       if (other != constant) propose_value(variations, i, other);
     for (const double factor : kFactors) propose_value(variations, i, constant * factor);
-    propose_fitted(variations, i, suspect);
+    propose_fitted(variations, i, flagged);
   }
 }
 

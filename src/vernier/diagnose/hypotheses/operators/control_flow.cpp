@@ -14,7 +14,7 @@ constexpr size_t kTripCount = 0, kCondition = 1, kFirstCarried = 2;
 // The node in a graph of its own, which reads what it and its regions read.
 class Alone {
  public:
-  Alone(const Member& member, const Scene& scene) {
+  Alone(const Member& member, const HypothesisContext& context) {
     ValueMap values;
     const auto bring = [&](const Value* value, Tensor tensor) {
       if (values.contains(value)) return;
@@ -26,7 +26,7 @@ class Alone {
       if (node.inputs[i] != nullptr) bring(node.inputs[i], as_declared(member, i));
     }
     for (const Value* value : captured_values(node)) {
-      const Tensor* tensor = value->is_constant() ? &*value->constant : scene.value(*value);
+      const Tensor* tensor = value->is_constant() ? &*value->constant : context.value(*value);
       bring(value, tensor == nullptr ? Tensor() : *tensor);
     }
     for (const Value* output : node.outputs) {
@@ -77,8 +77,8 @@ class Alone {
 
 using Change = std::function<void(Alone&)>;
 
-Tensors run_changed(const Member& member, const Scene& scene, const Change& change) {
-  Alone alone(member, scene);
+Tensors run_changed(const Member& member, const HypothesisContext& context, const Change& change) {
+  Alone alone(member, context);
   change(alone);
   return alone.run();
 }
@@ -94,11 +94,12 @@ Tensor with_last_again(const Tensor& tensor, const Dims& dims) {
 
 class Repetition {
  public:
-  Repetition(Variations variations, const Scene& scene) : variations_(variations), scene_(scene) {}
+  Repetition(Variations variations, const HypothesisContext& context)
+      : variations_(variations), context_(context) {}
 
   void add(const std::string& what, const Change& change) const {
     const Member& member = variations_.member();
-    const auto run = [&member, scene = scene_, change] { return run_changed(member, scene, change); };
+    const auto run = [&member, context = context_, change] { return run_changed(member, context, change); };
     variations_.add(what, run);
     variations_.add(what + ", and the last row of what it collects is there twice", [&member, run] {
       Tensors results = run();
@@ -112,12 +113,12 @@ class Repetition {
 
  private:
   Variations variations_;
-  Scene scene_;
+  HypothesisContext context_;
 };
 
 // Counts the trips: another scan output of the Loop collects their numbers.
-int64_t trips_of(const Member& member, const Scene& scene) {
-  Alone alone(member, scene);
+int64_t trips_of(const Member& member, const HypothesisContext& context) {
+  Alone alone(member, context);
   Graph& body = *alone.node().region("body");
   body.outputs.push_back(body.inputs.at(0));
   Value* numbers = alone.graph().add_value("numbers of trips");
@@ -135,12 +136,12 @@ void set_trips(Alone& alone, int64_t trips) {
   inputs[kCondition] = nullptr;
 }
 
-void propose_loop(const Variations& variations, const Scene& scene) {
+void propose_loop(const Variations& variations, const HypothesisContext& context) {
   const Member& member = variations.member();
-  const Repetition repetition(variations, scene);
+  const Repetition repetition(variations, context);
   const auto add = [&](const std::string& what, int64_t more) {
     repetition.add(
-        what, [&member, scene, more](Alone& alone) { set_trips(alone, trips_of(member, scene) + more); });
+        what, [&member, context, more](Alone& alone) { set_trips(alone, trips_of(member, context) + more); });
   };
   add("it runs once too often", 1);
   add("it ends one trip too early", -1);
@@ -150,17 +151,17 @@ void propose_loop(const Variations& variations, const Scene& scene) {
     if (alone.node().inputs.at(kTripCount) == nullptr) throw unsupported("it would never end");
     alone.node().inputs.at(kCondition) = nullptr;
   });
-  repetition.add("every trip begins with the first states", [&member, scene](Alone& alone) {
-    set_trips(alone, trips_of(member, scene));  // its own condition might never come true
+  repetition.add("every trip begins with the first states", [&member, context](Alone& alone) {
+    set_trips(alone, trips_of(member, context));  // its own condition might never come true
     Graph& body = *alone.node().region("body");
     for (size_t i = kFirstCarried; i < alone.node().inputs.size(); ++i)
       body.replace_uses(body.inputs.at(i), alone.node().inputs[i]);
   });
 }
 
-void propose_scan(const Variations& variations, const Scene& scene) {
+void propose_scan(const Variations& variations, const HypothesisContext& context) {
   const Member& member = variations.member();
-  const Repetition repetition(variations, scene);
+  const Repetition repetition(variations, context);
   const auto scanned = static_cast<size_t>(member.node().attribute<int64_t>("num_scan_inputs", {}));
   if (scanned == 0 || scanned > member.input_count() || member.node().version < 9) return;
   const size_t first = member.input_count() - scanned;
@@ -213,29 +214,29 @@ void exchange_branches(Node& choice) {
   std::swap(choice.regions.at(0).second, choice.regions.at(1).second);
 }
 
-void propose_branches(const Variations& variations, const Scene& scene) {
+void propose_branches(const Variations& variations, const HypothesisContext& context) {
   const Member& member = variations.member();
   if (member.is("If"))
-    variations.add("the other branch is taken", [&member, scene] {
-      return run_changed(member, scene, [](Alone& alone) { exchange_branches(alone.node()); });
+    variations.add("the other branch is taken", [&member, context] {
+      return run_changed(member, context, [](Alone& alone) { exchange_branches(alone.node()); });
     });
   const auto inside = choices_inside(member.node());
   for (size_t i = 0; i < inside.size(); ++i)
     variations.add(
-        fmt::format("'{}' inside of it takes the other branch", inside[i]->name), [&member, scene, i] {
-          return run_changed(member, scene,
+        fmt::format("'{}' inside of it takes the other branch", inside[i]->name), [&member, context, i] {
+          return run_changed(member, context,
                              [i](Alone& alone) { exchange_branches(*choices_inside(alone.node()).at(i)); });
         });
 }
 
 }  // namespace
 
-void propose_control_flow(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_control_flow(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                           std::vector<Proposal>& proposals) {
-  const Variations variations(member, suspect, kClass, proposals);
-  propose_branches(variations, scene);
-  if (member.is("Loop") && member.input_count() >= kFirstCarried) propose_loop(variations, scene);
-  if (member.is("Scan")) propose_scan(variations, scene);
+  const Variations variations(member, flagged, kClass, proposals);
+  propose_branches(variations, context);
+  if (member.is("Loop") && member.input_count() >= kFirstCarried) propose_loop(variations, context);
+  if (member.is("Scan")) propose_scan(variations, context);
 }
 
 }  // namespace vernier

@@ -207,9 +207,9 @@ void propose_slice(const Variations& variations) {
 // ---- Pad
 
 // The mean of what stands where it pads.
-void propose_pad_value(const Variations& variations, const Suspect& suspect) {
+void propose_pad_value(const Variations& variations, const FlaggedNode& flagged) {
   const Member& pad = variations.member();
-  const Tensor* shown = made_in_place(pad, 0, suspect);
+  const Tensor* shown = made_in_place(pad, 0, flagged);
   if (shown == nullptr || ops::pad_mode(pad.node()) != "constant" || !is_float(pad.out().type())) return;
   Tensors inputs = pad.inputs();
   inputs[0] = filled(inputs[0], 1);
@@ -278,16 +278,16 @@ void propose_pad(const Variations& variations) {
 
 }  // namespace
 
-void propose_indices(const Member& member, const Suspect& suspect, const Scene&,
+void propose_indices(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                      std::vector<Proposal>& proposals) {
-  const Variations variations(member, suspect, kClass, proposals);
+  const Variations variations(member, flagged, kClass, proposals);
   if (reads_or_writes_at_indices(member) && member.has(1)) propose_indices(variations);
   if (member.has(2) && (member.is("ScatterND") || member.is("ScatterElements") || member.is("Scatter")))
     propose_scatter(variations);
   if (member.is("Slice")) propose_slice(variations);
   if (member.is("Pad")) {
     propose_pad(variations);
-    propose_pad_value(variations, suspect);
+    propose_pad_value(variations, flagged);
   }
 }
 

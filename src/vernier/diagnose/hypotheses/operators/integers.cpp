@@ -235,10 +235,10 @@ void propose_cast(const Variations& variations) {
 
 }  // namespace
 
-void propose_integers(const Member& member, const Suspect& suspect, const Scene&,
+void propose_integers(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                       std::vector<Proposal>& proposals) {
   if (member.outputs().empty() || !member.out().is_defined()) return;
-  const Variations variations(member, suspect, kClass, proposals);
+  const Variations variations(member, flagged, kClass, proposals);
   propose_narrow(variations);
   if (member.is("Div") || member.is("Mod")) propose_quotients(variations);
   if (member.is("Round")) propose_rounding(variations);

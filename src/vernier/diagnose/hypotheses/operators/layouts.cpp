@@ -35,12 +35,12 @@ void propose_result(const Member& member, size_t result, std::vector<Proposal>& 
 
 }  // namespace
 
-void propose_layouts(const Member& member, const Suspect& suspect, const Scene&,
+void propose_layouts(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                      std::vector<Proposal>& proposals) {
   for (size_t result = 0; result < member.outputs().size(); ++result) {
     const Tensor& right = member.out(result);
     if (!right.is_defined() || right.type() == ElementType::kString ||
-        !stored_output(member, result, suspect))
+        !stored_output(member, result, flagged))
       continue;
     propose_result(member, result, proposals);
   }

@@ -16,10 +16,10 @@ bool is_left_to_others(const Member& member, const std::string& attribute) {
 
 }  // namespace
 
-void propose_lost_attributes(const Member& member, const Suspect& suspect, const Scene&,
+void propose_lost_attributes(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                              std::vector<Proposal>& proposals) {
   if (!member.node().regions.empty()) return;
-  const Variations variations(member, suspect, 31, proposals);
+  const Variations variations(member, flagged, 31, proposals);
   for (const auto& [name, value] : member.node().attributes) {
     if (is_left_to_others(member, name)) continue;
     variations.add_node(fmt::format("its attribute '{}' is not read", name),

@@ -130,17 +130,17 @@ void propose_lost_function(const Variations& variations) {
 
 }  // namespace
 
-void propose_lost_operands(const Member& member, const Suspect& suspect, const Scene&,
+void propose_lost_operands(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                            std::vector<Proposal>& proposals) {
   if (member.is("Conv") || member.is("ConvTranspose") || member.is("Gemm")) {
     propose_neutral(member, 2, 0, "the bias is lost", proposals);
-    Variations(member, suspect, 31, proposals)
+    Variations(member, flagged, 31, proposals)
         .add_operand("the bias counts twice", 2,
                      [](const Tensor& bias) { return mapped(bias, [](double value) { return 2 * value; }); });
   }
-  propose_lost_function(Variations(member, suspect, 31, proposals));
+  propose_lost_function(Variations(member, flagged, 31, proposals));
   propose_of_pointwise(member, proposals);
-  propose_repeated(Variations(member, suspect, 31, proposals));
+  propose_repeated(Variations(member, flagged, 31, proposals));
   if (member.is("BatchNormalization")) {
     propose_neutral(member, 1, 1, "the scale is lost", proposals);
     propose_neutral(member, 2, 0, "the bias is lost", proposals);

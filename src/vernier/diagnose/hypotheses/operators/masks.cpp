@@ -40,20 +40,20 @@ void propose_sentinels(const Variations& variations, size_t mask) {
   become("its sentinel is held at the end of float", -static_cast<double>(std::numeric_limits<float>::max()));
 }
 
-void propose_sum(const Member& member, const Suspect& suspect, std::vector<Proposal>& proposals) {
+void propose_sum(const Member& member, const FlaggedNode& flagged, std::vector<Proposal>& proposals) {
   for (size_t i = 0; i < member.input_count(); ++i) {
     if (!member.has(i) || !is_additive_mask(member.in(i))) continue;
-    Variations(member, suspect, class_of_ignoring(member, i), proposals)
+    Variations(member, flagged, class_of_ignoring(member, i), proposals)
         .add_operand("the mask is ignored", i,
                      [](const Tensor& mask) { return mapped(mask, [](double) { return 0; }); });
-    propose_sentinels(Variations(member, suspect, kSentinel, proposals), i);
+    propose_sentinels(Variations(member, flagged, kSentinel, proposals), i);
   }
 }
 
-void propose_product(const Member& member, const Suspect& suspect, std::vector<Proposal>& proposals) {
+void propose_product(const Member& member, const FlaggedNode& flagged, std::vector<Proposal>& proposals) {
   for (size_t i = 0; i < member.input_count(); ++i) {
     if (!member.has(i) || member.is_constant(i) || !is_factor_mask(member.in(i))) continue;
-    Variations(member, suspect, kPadding, proposals)
+    Variations(member, flagged, kPadding, proposals)
         .add_operand("the mask is ignored: what it excludes is counted", i,
                      [](const Tensor& mask) { return mapped(mask, [](double) { return 1; }); });
   }
@@ -71,18 +71,18 @@ bool is_same(const Tensor& tensor, double value) {
   return std::all_of(values.begin(), values.end(), [value](double each) { return each == value; });
 }
 
-void propose_choice(const Member& member, const Suspect& suspect, std::vector<Proposal>& proposals) {
+void propose_choice(const Member& member, const FlaggedNode& flagged, std::vector<Proposal>& proposals) {
   for (const size_t masked : {size_t{1}, size_t{2}}) {
     const Tensor& filling = member.in(masked);
     const bool sentinel = is_sentinel(filling);
     const bool zero =
         filling.is_defined() && is_float(filling.type()) && filling.size() > 0 && is_same(filling, 0);
     if (!sentinel && !zero) continue;
-    Variations(member, suspect, class_of_ignoring(member, 0), proposals)
+    Variations(member, flagged, class_of_ignoring(member, 0), proposals)
         .add_operand("the mask is ignored: nothing is excluded", 0, [masked](const Tensor& condition) {
           return mapped(condition, [masked](double) { return masked == 1 ? 0 : 1; });
         });
-    if (sentinel) propose_sentinels(Variations(member, suspect, kSentinel, proposals), masked);
+    if (sentinel) propose_sentinels(Variations(member, flagged, kSentinel, proposals), masked);
   }
 }
 
@@ -167,9 +167,9 @@ void propose_masked_rows(const Variations& variations) {
 }
 
 // The sizes that it gives are not those of what it reads.
-void propose_sizes(const Variations& variations, const Suspect& suspect) {
+void propose_sizes(const Variations& variations, const FlaggedNode& flagged) {
   const Member& member = variations.member();
-  const Tensor* made = made_in_place(member, 0, suspect);
+  const Tensor* made = made_in_place(member, 0, flagged);
   if (made == nullptr) return;
   const auto sizes = made->to_ints();
   if (std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size < 0; })) return;
@@ -179,20 +179,20 @@ void propose_sizes(const Variations& variations, const Suspect& suspect) {
 
 }  // namespace
 
-void propose_masks(const Member& member, const Suspect& suspect, const Scene&,
+void propose_masks(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                    std::vector<Proposal>& proposals) {
   if (member.outputs().empty() || !member.out().is_defined()) return;
-  if (member.is("Add") || member.is("Sum")) propose_sum(member, suspect, proposals);
-  if (member.is("Mul")) propose_product(member, suspect, proposals);
-  if (member.is("Where")) propose_choice(member, suspect, proposals);
-  const Variations padding(member, suspect, kPadding, proposals);
+  if (member.is("Add") || member.is("Sum")) propose_sum(member, flagged, proposals);
+  if (member.is("Mul")) propose_product(member, flagged, proposals);
+  if (member.is("Where")) propose_choice(member, flagged, proposals);
+  const Variations padding(member, flagged, kPadding, proposals);
   if (member.is("Softmax") || member.is("LogSoftmax")) {
     propose_padded_softmax(padding);
-    propose_masked_rows(Variations(member, suspect, kSentinel, proposals));
+    propose_masked_rows(Variations(member, flagged, kSentinel, proposals));
   }
   if (member.op().compare(0, 6, "Reduce") == 0 && member.node().domain.empty())
     propose_padded_reduction(padding);
-  if (member.is("Shape") || member.is("Size")) propose_sizes(padding, suspect);
+  if (member.is("Shape") || member.is("Size")) propose_sizes(padding, flagged);
 }
 
 }  // namespace vernier

@@ -64,10 +64,10 @@ void propose_nan_that_spreads(const Variations& variations) {
 
 }  // namespace
 
-void propose_nans(const Member& member, const Suspect& suspect, const Scene&,
+void propose_nans(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                   std::vector<Proposal>& proposals) {
   if (member.outputs().empty() || !member.out().is_defined()) return;
-  const Variations variations(member, suspect, 37, proposals);
+  const Variations variations(member, flagged, 37, proposals);
   propose_nan(variations);
   propose_nan_that_spreads(variations);
 }

@@ -62,10 +62,10 @@ double fitted_epsilon(const Member& member, const Tensor& made) {
   return std::pow(10, (low + high) / 2);
 }
 
-void propose_other_epsilon(const Variations& variations, const Suspect& suspect) {
+void propose_other_epsilon(const Variations& variations, const FlaggedNode& flagged) {
   const Member& member = variations.member();
   constexpr int64_t kMost = 1 << 22;
-  const Tensor* made = made_in_place(member, 0, suspect);
+  const Tensor* made = made_in_place(member, 0, flagged);
   if (made == nullptr || made->size() > kMost) return;
   variations.add(
       "epsilon is another number",
@@ -241,15 +241,15 @@ void propose_folding(const Variations& variations) {
 
 }  // namespace
 
-void propose_normalization(const Member& member, const Suspect& suspect, const Scene&,
+void propose_normalization(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                            std::vector<Proposal>& proposals) {
-  const Variations variations(member, suspect, kClass, proposals);
+  const Variations variations(member, flagged, kClass, proposals);
   const bool of_batch = is_batch_normalization(member), of_rows = normalises_rows(member);
   const bool fused = member.op() == "SkipLayerNormalization" || member.op() == "EmbedLayerNormalization" ||
                      member.op() == "SkipSimplifiedLayerNormalization" || member.op() == "GroupNorm" ||
                      member.op() == "SimplifiedLayerNormalization";
   if (of_batch || of_rows || fused) propose_epsilons(variations);
-  if (of_batch || of_rows) propose_other_epsilon(variations, suspect);
+  if (of_batch || of_rows) propose_other_epsilon(variations, flagged);
   if (of_rows) propose_statistics(variations);
   if (of_batch) propose_folding(variations);
   if (!of_batch && !of_rows) return;

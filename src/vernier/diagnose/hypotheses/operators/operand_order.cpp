@@ -86,9 +86,9 @@ void propose_choice(const Variations& variations) {
 
 }  // namespace
 
-void propose_operand_order(const Member& member, const Suspect& suspect, const Scene&,
+void propose_operand_order(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                            std::vector<Proposal>& proposals) {
-  const Variations variations(member, suspect, kClass, proposals);
+  const Variations variations(member, flagged, kClass, proposals);
   for (const char* op : {"Sub", "Div", "Pow", "Mod", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"}) {
     if (member.is(op)) propose_exchange(variations, 0, 1, "its operands are exchanged");
   }

@@ -84,9 +84,9 @@ bool starts_with(const std::string& text, std::string_view beginning) {
 
 }  // namespace
 
-void propose_opset(const Member& member, const Suspect& suspect, const Scene&,
+void propose_opset(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                    std::vector<Proposal>& proposals) {
-  const Variations variations(member, suspect, kClass, proposals);
+  const Variations variations(member, flagged, kClass, proposals);
   if (member.is("Softmax") || member.is("LogSoftmax") || member.is("Hardmax")) propose_softmax(variations);
   if (member.is("Dropout")) propose_dropout(variations);
   if (starts_with(member.op(), "Reduce") && member.node().domain.empty()) propose_reduction(variations);

@@ -92,9 +92,9 @@ void propose_other_operators(const Variations& variations) {
 }
 
 // A result that follows from an attribute in a line says which one was taken.
-void propose_fitted_attribute(const Variations& variations, const Suspect& suspect, const char* name) {
+void propose_fitted_attribute(const Variations& variations, const FlaggedNode& flagged, const char* name) {
   const Member& member = variations.member();
-  const Tensor* shown = made_in_place(member, 0, suspect);
+  const Tensor* shown = made_in_place(member, 0, flagged);
   if (shown == nullptr) return;
   const auto with = [&member, name](double value) {
     return member.with_attribute(name, Attribute(static_cast<float>(value)));
@@ -108,9 +108,9 @@ void propose_fitted_attribute(const Variations& variations, const Suspect& suspe
 }
 
 // What is negative is passed on by another factor than it should be, as by a LeakyRelu in place of a Relu.
-void propose_slope(const Variations& variations, const Suspect& suspect) {
+void propose_slope(const Variations& variations, const FlaggedNode& flagged) {
   const Member& member = variations.member();
-  const Tensor* shown = made_in_place(member, 0, suspect);
+  const Tensor* shown = made_in_place(member, 0, flagged);
   if (shown == nullptr) return;
   const auto made = shown->to_doubles(), read = member.in(0).to_doubles();
   double products = 0, squares = 0;
@@ -131,15 +131,15 @@ void propose_slope(const Variations& variations, const Suspect& suspect) {
 
 }  // namespace
 
-void propose_other_operators(const Member& member, const Suspect& suspect, const Scene&,
+void propose_other_operators(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                              std::vector<Proposal>& proposals) {
   if (!member.node().domain.empty()) return;
-  const Variations variations(member, suspect, 31, proposals);
+  const Variations variations(member, flagged, 31, proposals);
   propose_other_operators(variations);
-  if (member.is("LeakyRelu") || member.is("Elu")) propose_fitted_attribute(variations, suspect, "alpha");
-  if (member.is("Relu") || member.is("PRelu")) propose_slope(variations, suspect);
+  if (member.is("LeakyRelu") || member.is("Elu")) propose_fitted_attribute(variations, flagged, "alpha");
+  if (member.is("Relu") || member.is("PRelu")) propose_slope(variations, flagged);
   if (member.is("Gemm")) {
-    for (const char* name : {"alpha", "beta"}) propose_fitted_attribute(variations, suspect, name);
+    for (const char* name : {"alpha", "beta"}) propose_fitted_attribute(variations, flagged, name);
   }
 }
 

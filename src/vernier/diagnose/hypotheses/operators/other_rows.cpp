@@ -56,9 +56,9 @@ std::optional<std::vector<int64_t>> found_in(const Slices& others, const Slices&
 }
 
 // What the engine made in place of the first result, if that can be looked through.
-const Tensor* few_in_place(const Member& member, const Suspect& suspect) {
+const Tensor* few_in_place(const Member& member, const FlaggedNode& flagged) {
   const Tensor& read = member.in(0);
-  const Tensor* made = made_in_place(member, 0, suspect);
+  const Tensor* made = made_in_place(member, 0, flagged);
   if (made == nullptr || made->size() == 0 || made->size() > kMost || read.rank() == 0 || read.size() > kMost)
     return nullptr;
   return made;
@@ -132,13 +132,13 @@ void propose_scattered(const Variations& variations, const Tensor& made) {
 
 }  // namespace
 
-void propose_other_rows(const Member& member, const Suspect& suspect, const Scene&,
+void propose_other_rows(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                         std::vector<Proposal>& proposals) {
   const bool gathers = member.is("Gather"), cuts = member.is("Slice"), writes = member.is("ScatterND");
   if (!gathers && !cuts && !writes) return;
-  const Tensor* made = few_in_place(member, suspect);
+  const Tensor* made = few_in_place(member, flagged);
   if (made == nullptr) return;
-  const Variations variations(member, suspect, kClass, proposals);
+  const Variations variations(member, flagged, kClass, proposals);
   if (gathers) propose_gathered(variations, *made);
   if (cuts) propose_cut(variations, *made);
   if (writes && ops::text_attribute(member.node(), "reduction") == "none")

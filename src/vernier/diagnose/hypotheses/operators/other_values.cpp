@@ -14,18 +14,18 @@ constexpr int64_t kLarge = 1 << 20;
 
 // What the graph has in the place of an operand; its own node's results are none of that.
 std::vector<std::pair<const Value*, const Tensor*>> others_of(const Member& member, size_t operand,
-                                                              const Scene& scene) {
+                                                              const HypothesisContext& context) {
   std::vector<std::pair<const Value*, const Tensor*>> others;
   const Value* own = member.node().inputs[operand];
   const auto& results = member.node().outputs;
   const ElementType type = member.declared(operand);
-  for (const auto& value : scene.graph.values()) {
+  for (const auto& value : context.graph.values()) {
     if (others.size() == kMost) break;
     if (value->name == own->name || value->is_constant() != member.is_constant(operand)) continue;
     const bool is_made = std::any_of(results.begin(), results.end(), [&](const Value* result) {
       return result != nullptr && result->name == value->name;
     });
-    const Tensor* content = is_made || !scene.value ? nullptr : scene.value(*value);
+    const Tensor* content = is_made || !context.value ? nullptr : context.value(*value);
     if (content == nullptr || content->type() != type || content->dims() != member.in(operand).dims())
       continue;
     others.emplace_back(value.get(), content);
@@ -35,7 +35,7 @@ std::vector<std::pair<const Value*, const Tensor*>> others_of(const Member& memb
 
 }  // namespace
 
-void propose_other_values(const Member& member, const Suspect&, const Scene& scene,
+void propose_other_values(const Member& member, const FlaggedNode&, const HypothesisContext& context,
                           std::vector<Proposal>& proposals) {
   if (!member.node().regions.empty()) return;
   for (size_t i = 0; i < member.input_count(); ++i) {
@@ -43,7 +43,7 @@ void propose_other_values(const Member& member, const Suspect&, const Scene& sce
         member.in(i).size() > kLarge)
       continue;
     const bool is_weight = factors_of(member.node()) && member.is_constant(i) && member.in(i).rank() > 1;
-    for (const auto& [value, content] : others_of(member, i, scene)) {
+    for (const auto& [value, content] : others_of(member, i, context)) {
       proposals.push_back({FailureClass(is_weight ? 47 : 31),
                            fmt::format("operand {} ('{}') is '{}' in its place", i,
                                        member.node().inputs[i]->name, value->name),

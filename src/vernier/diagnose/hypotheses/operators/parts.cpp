@@ -38,7 +38,7 @@ class Part {
   static constexpr size_t kFewest = 4;  // elements, of which a number that is fitted says anything
 
   // Of the elements that are wrong, `change(element)` in their place.
-  void add(const std::string& what, const std::function<double(size_t)>& change, double handicap) {
+  void add(const std::string& what, const std::function<double(size_t)>& change, double penalty) {
     auto values = right_;
     for (size_t i = 0; i < values.size(); ++i) {
       if (extent_->wrong[i]) values[i] = change(i);
@@ -51,7 +51,7 @@ class Part {
                             return results;
                           },
                           {},
-                          handicap,
+                          penalty,
                           true});
   }
 
@@ -127,12 +127,12 @@ class Part {
 
 }  // namespace
 
-void propose_parts(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_parts(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                    std::vector<Proposal>& proposals) {
-  const Tensor* made = made_in_place(member, 0, suspect);
+  const Tensor* made = made_in_place(member, 0, flagged);
   if (made == nullptr || !is_float(made->type()) || made->size() < 2 || is_complex(made->type())) return;
-  Part(member, *made, suspect.expected[*stored_output(member, 0, suspect)], proposals)
-      .propose(batch_of(scene));
+  Part(member, *made, flagged.expected[*stored_output(member, 0, flagged)], proposals)
+      .propose(batch_of(context));
 }
 
 }  // namespace vernier

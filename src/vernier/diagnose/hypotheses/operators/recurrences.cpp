@@ -56,11 +56,11 @@ void propose_half_bias(const Variations& variations, bool first, const char* wha
 
 }  // namespace
 
-void propose_recurrences(const Member& member, const Suspect& suspect, const Scene&,
+void propose_recurrences(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                          std::vector<Proposal>& proposals) {
   const bool lstm = member.is("LSTM"), gru = member.is("GRU");
   if (!lstm && !gru && !member.is("RNN")) return;
-  const Variations variations(member, suspect, 31, proposals);
+  const Variations variations(member, flagged, 31, proposals);
   if (lstm) propose_gates(variations, {{0, 2, 3, 1}, {0, 3, 1, 2}, {0, 2, 1, 3}, {1, 0, 2, 3}, {0, 1, 3, 2}});
   if (gru) {
     propose_gates(variations, {{1, 0, 2}, {0, 2, 1}, {2, 1, 0}});

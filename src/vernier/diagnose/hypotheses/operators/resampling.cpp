@@ -177,9 +177,9 @@ void propose_regions(const Variations& variations) {
 
 }  // namespace
 
-void propose_resampling(const Member& member, const Suspect& suspect, const Scene&,
+void propose_resampling(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                         std::vector<Proposal>& proposals) {
-  const Variations variations(member, suspect, kClass, proposals);
+  const Variations variations(member, flagged, kClass, proposals);
   if (member.is("Resize") || member.is("Upsample"))
     Conventions(variations, resampling_of(member)).propose();
   else if (member.op() == "GridSample")

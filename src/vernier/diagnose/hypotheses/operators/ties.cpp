@@ -126,9 +126,9 @@ void propose_suppression(const Variations& variations) {
 
 }  // namespace
 
-void propose_ties(const Member& member, const Suspect& suspect, const Scene&,
+void propose_ties(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                   std::vector<Proposal>& proposals) {
-  const Variations variations(member, suspect, kClass, proposals);
+  const Variations variations(member, flagged, kClass, proposals);
   if (member.is("TopK")) propose_top(variations);
   if (member.is("ArgMax") || member.is("ArgMin"))
     variations.add_node("of equals it takes the other end", [](Node& node) {

@@ -27,11 +27,11 @@ Tensor sized_as(Tensor tensor, const Tensor& right) {
 
 }  // namespace
 
-Variations::Variations(const Member& member, const Suspect& suspect, int failure,
+Variations::Variations(const Member& member, const FlaggedNode& flagged, int failure,
                        std::vector<Proposal>& proposals)
-    : member_(member), suspect_(suspect), failure_(failure), proposals_(proposals) {
-  for (size_t i = 0; i < suspect.made.size() && i < suspect.expected.size(); ++i) {
-    if (suspect.made[i].is_defined() && suspect.made[i].dims() != suspect.expected[i].value.dims())
+    : member_(member), flagged_(flagged), failure_(failure), proposals_(proposals) {
+  for (size_t i = 0; i < flagged.made.size() && i < flagged.expected.size(); ++i) {
+    if (flagged.made[i].is_defined() && flagged.made[i].dims() != flagged.expected[i].value.dims())
       keeps_sizes_ = false;
   }
 }
@@ -43,9 +43,9 @@ Tensors Variations::sized(Tensors results) const {
   return results;
 }
 
-void Variations::add(std::string what, const std::function<Tensors()>& simulate, double handicap) const {
+void Variations::add(std::string what, const std::function<Tensors()>& simulate, double penalty) const {
   proposals_.push_back(
-      {failure_, std::move(what), [self = *this, simulate] { return self.sized(simulate()); }, {}, handicap});
+      {failure_, std::move(what), [self = *this, simulate] { return self.sized(simulate()); }, {}, penalty});
 }
 
 void Variations::add_result(std::string what, const std::function<Tensor(const Tensor&)>& change) const {

@@ -11,12 +11,12 @@ namespace vernier {
 // engine made: as it lies in memory where the elements are as many, else cut off, and zero where it is short.
 class Variations {
  public:
-  // The member and the suspect outlive the proposals.
-  Variations(const Member& member, const Suspect& suspect, int failure, std::vector<Proposal>& proposals);
+  // The member and the flagged node outlive the proposals.
+  Variations(const Member& member, const FlaggedNode& flagged, int failure, std::vector<Proposal>& proposals);
 
   const Member& member() const { return member_; }
   // `simulate` keeps what it needs beside the member.
-  void add(std::string what, const std::function<Tensors()>& simulate, double handicap = 0) const;
+  void add(std::string what, const std::function<Tensors()>& simulate, double penalty = 0) const;
   // The first result is `change` of what it should be.
   void add_result(std::string what, const std::function<Tensor(const Tensor&)>& change) const;
   // The node is another one.
@@ -24,13 +24,13 @@ class Variations {
   // An operand, if it is there, is `change` of what it is.
   void add_operand(std::string what, size_t index, const std::function<Tensor(const Tensor&)>& change) const;
   // The same class at the same member, in other words where the class is another one.
-  Variations of(int failure) const { return {member_, suspect_, failure, proposals_}; }
+  Variations of(int failure) const { return {member_, flagged_, failure, proposals_}; }
 
  private:
   Tensors sized(Tensors results) const;
 
   const Member& member_;
-  const Suspect& suspect_;
+  const FlaggedNode& flagged_;
   FailureClass failure_;
   std::vector<Proposal>& proposals_;
   bool keeps_sizes_ = true;  // whether the engine made results of the right sizes

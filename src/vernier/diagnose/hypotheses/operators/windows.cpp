@@ -278,12 +278,12 @@ void propose_transposed(const Variations& transposed, const Windows& windows) {
 
 }  // namespace
 
-void propose_windows(const Member& member, const Suspect& suspect, const Scene&,
+void propose_windows(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                      std::vector<Proposal>& proposals) {
   const size_t weights = weights_of(member);
   const bool pools = is_pool(member), transposed = member.is("ConvTranspose");
   if ((!pools && weights == kNoWeights) || member.in(0).rank() < 3) return;
-  const Variations variations(member, suspect, pools ? 33 : transposed ? 35 : 31, proposals);
+  const Variations variations(member, flagged, pools ? 33 : transposed ? 35 : 31, proposals);
   const Windows windows = windows_of(member);
   const bool placed_by_size =
       transposed &&

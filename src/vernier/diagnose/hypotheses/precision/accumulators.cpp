@@ -59,7 +59,7 @@ std::vector<Accumulator> all_accumulators(const Member& member, int64_t terms) {
 }
 
 // What a partial sum does that passes the range is another failure than what it does to its digits.
-FailureClass class_of(const Member& member, const Scene& scene, const NarrowFormat& format,
+FailureClass class_of(const Member& member, const HypothesisContext& context, const NarrowFormat& format,
                       const Tensor& simulated) {
   const auto wrong = simulated.to_doubles(), right = member.out().to_doubles();
   bool leaves = false;
@@ -68,17 +68,17 @@ FailureClass class_of(const Member& member, const Scene& scene, const NarrowForm
     leaves = leaves || (format.saturates && std::abs(wrong[i] - right[i]) > format.largest / 8);
   }
   if (!leaves) return FailureClass(8);
-  const Surroundings around(scene.graph);
+  const Surroundings around(context.graph);
   if (is_norm_statistic(member.node(), around)) return FailureClass(1);
   if (overflows(member.out(), format)) return precision_class(member, around, {format, 0, true});
   return FailureClass(3);
 }
 
-void propose(const Member& member, const Scene& scene, const Accumulator& accumulator, Tensor simulated,
-             std::vector<Proposal>& proposals) {
+void propose(const Member& member, const HypothesisContext& context, const Accumulator& accumulator,
+             Tensor simulated, std::vector<Proposal>& proposals) {
   Tensors results = member.outputs();
   results[0] = std::move(simulated);
-  proposals.push_back({class_of(member, scene, accumulator.format, results[0]),
+  proposals.push_back({class_of(member, context, accumulator.format, results[0]),
                        fmt::format("its sums are kept in {}", accumulator.text()),
                        [results = std::move(results)] { return results; }});
 }
@@ -147,18 +147,18 @@ bool is_by_storage(const Screening& screening, double residual) {
 
 }  // namespace
 
-void propose_accumulators(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_accumulators(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                           std::vector<Proposal>& proposals) {
   if (!is_float(member.declared_result())) return;
   const auto sums = PartialSums::of(member);
   if (!sums || sums->terms() < 2 || sums->count() == 0) return;
-  const Tensor* made = made_in_place(member, 0, suspect);
+  const Tensor* made = made_in_place(member, 0, flagged);
   if (made == nullptr) {
     // What comes behind hides the sums, so all of them are simulated, in the orders of which most is heard.
     for (const NarrowFormat& format :
          {NarrowFormat::float16(), NarrowFormat::bfloat16(), NarrowFormat::float32().truncating()}) {
       const Accumulator accumulator{format, Order::kSequential};
-      propose(member, scene, accumulator, sums->results(accumulator), proposals);
+      propose(member, context, accumulator, sums->results(accumulator), proposals);
     }
     return;
   }
@@ -173,7 +173,7 @@ void propose_accumulators(const Member& member, const Suspect& suspect, const Sc
     best = &each;
   }
   if (best != nullptr && !is_by_storage(screening, least))
-    propose(member, scene, *best, sums->results(*best), proposals);
+    propose(member, context, *best, sums->results(*best), proposals);
   propose_unknown_order(member, *made, proposals);
 }
 

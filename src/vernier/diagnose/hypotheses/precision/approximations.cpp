@@ -197,7 +197,7 @@ void propose_softmax(const Member& member, std::vector<Proposal>& proposals) {
 
 }  // namespace
 
-void propose_approximations(const Member& member, const Suspect&, const Scene&,
+void propose_approximations(const Member& member, const FlaggedNode&, const HypothesisContext&,
                             std::vector<Proposal>& proposals) {
   if (!member.has(0) || !is_real(member.in(0))) return;
   propose_exponentials(member, proposals);

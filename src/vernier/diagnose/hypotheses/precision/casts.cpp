@@ -27,7 +27,8 @@ bool narrows(const Node& node) {
 // Values as they would be if nothing were rounded to a narrow type on the way.
 class Unrounded {
  public:
-  Unrounded(const Surroundings& around, const Scene& scene) : around_(around), scene_(scene) {}
+  Unrounded(const Surroundings& around, const HypothesisContext& context)
+      : around_(around), context_(context) {}
 
   // Doubles; throws unsupported where something is not shown.
   Tensor of(const Value* value, int steps) const {
@@ -41,8 +42,8 @@ class Unrounded {
  private:
   Tensor shown(const Value* value) const {
     const Value* real = around_.resolved(value);
-    const Tensor* known = real == nullptr ? nullptr : scene_.value(*real);
-    if (known == nullptr && value != nullptr) known = scene_.value(*value);
+    const Tensor* known = real == nullptr ? nullptr : context_.value(*real);
+    if (known == nullptr && value != nullptr) known = context_.value(*value);
     if (known == nullptr) throw unsupported("a value is not shown");
     if (!is_real(*known)) return *known;
     return Tensor::from_doubles(ElementType::kDouble, known->dims(), known->to_doubles());
@@ -66,7 +67,7 @@ class Unrounded {
   }
 
   const Surroundings& around_;
-  const Scene& scene_;
+  const HypothesisContext& context_;
 };
 
 constexpr int kSteps = 6;  // back to a Cast
@@ -81,14 +82,14 @@ bool was_narrowed(const Member& member, size_t input, const Surroundings& around
 
 }  // namespace
 
-void propose_casts(const Member& member, const Suspect&, const Scene& scene,
+void propose_casts(const Member& member, const FlaggedNode&, const HypothesisContext& context,
                    std::vector<Proposal>& proposals) {
-  if (!scene.value || !is_float(member.declared_result())) return;
-  const Surroundings around(scene.graph);
+  if (!context.value || !is_float(member.declared_result())) return;
+  const Surroundings around(context.graph);
   Tensors inputs = member.inputs();
   bool changes = false, is_integer_pair = false;
   try {
-    const Unrounded unrounded(around, scene);
+    const Unrounded unrounded(around, context);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!was_narrowed(member, i, around)) continue;
       const Tensor before = unrounded.of(member.node().input(i), kSteps);

@@ -174,11 +174,11 @@ void propose_unseen(const Member& member, std::vector<Proposal>& proposals) {
 
 }  // namespace
 
-void propose_coded_operands(const Member& member, const Suspect& suspect, const Scene&,
+void propose_coded_operands(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                             std::vector<Proposal>& proposals) {
   if (!computes(member)) return;
   const auto sums = PartialSums::of(member);
-  const Tensor* made = made_in_place(member, 0, suspect);
+  const Tensor* made = made_in_place(member, 0, flagged);
   if (sums && sums->count() > 0) {
     if (made != nullptr) {
       const Screening screening(*sums, member, *made);

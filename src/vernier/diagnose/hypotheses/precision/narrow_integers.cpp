@@ -44,7 +44,7 @@ void propose(const Member& member, const NarrowFormat& format, std::vector<Propo
 
 }  // namespace
 
-void propose_narrow_integers(const Member& member, const Suspect&, const Scene&,
+void propose_narrow_integers(const Member& member, const FlaggedNode&, const HypothesisContext&,
                              std::vector<Proposal>& proposals) {
   const NarrowFormat half = NarrowFormat::float16(), brain = NarrowFormat::bfloat16();
   for (const NarrowFormat& format :

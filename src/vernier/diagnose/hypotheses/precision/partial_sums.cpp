@@ -198,10 +198,11 @@ double PartialSums::float_rounding(int64_t sum) const {
 
 namespace {
 
-// Those of the one member that makes sums, if there are as many as elements in the result of the suspect.
-class SumsOfSuspect {
+// Those of the one member that makes sums, if there are as many as elements in the result of the flagged
+// node.
+class SumsOfFlagged {
  public:
-  SumsOfSuspect(const Suspect& suspect, int64_t count) : members_(suspect) {
+  SumsOfFlagged(const FlaggedNode& flagged, int64_t count) : members_(flagged) {
     for (const Member& member : members_.all()) {
       auto sums = PartialSums::of(member);
       if (!sums || sums->count() != count) continue;
@@ -229,13 +230,13 @@ bool sums_anything(const Node& node) {
 
 }  // namespace
 
-bool only_rounds_partial_sums(const Suspect& suspect) {
-  const ElementErrors& expected = suspect.expected.at(suspect.output);
-  const Tensor& made = suspect.made.at(suspect.output);
+bool only_rounds_partial_sums(const FlaggedNode& flagged) {
+  const ElementErrors& expected = flagged.expected.at(flagged.output);
+  const Tensor& made = flagged.made.at(flagged.output);
   if (!is_real(made) || expected.is_exact() || made.dims() != expected.value.dims()) return false;
-  if (!sums_anything(*suspect.node)) return false;
+  if (!sums_anything(*flagged.node)) return false;
   try {
-    const SumsOfSuspect sums(suspect, made.size());
+    const SumsOfFlagged sums(flagged, made.size());
     const auto actual = made.to_doubles(), right = expected.value.to_doubles();
     for (size_t i = 0; i < actual.size(); ++i) {
       const double error = std::abs(actual[i] - right[i]), bound = kLargestDeviation * expected.at(i);
@@ -249,14 +250,14 @@ bool only_rounds_partial_sums(const Suspect& suspect) {
   }
 }
 
-double partial_sum_growth(const Suspect& suspect) {
-  if (suspect.expected.size() != 1 || suspect.expected[0].is_exact() || !sums_anything(*suspect.node))
+double partial_sum_growth(const FlaggedNode& flagged) {
+  if (flagged.expected.size() != 1 || flagged.expected[0].is_exact() || !sums_anything(*flagged.node))
     return 1;
-  const ElementErrors& expected = suspect.expected[0];
+  const ElementErrors& expected = flagged.expected[0];
   try {
-    Suspect alone = suspect;
+    FlaggedNode alone = flagged;
     alone.made = {expected.value};
-    const SumsOfSuspect sums(alone, expected.value.size());
+    const SumsOfFlagged sums(alone, expected.value.size());
     constexpr int64_t kSums = 64;
     const int64_t step = std::max<int64_t>(1, sums->count() / kSums);
     double made = 0, known = 0;

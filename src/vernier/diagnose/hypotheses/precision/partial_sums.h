@@ -32,11 +32,11 @@ struct Accumulator {
   std::string text() const;  // "float16, in blocks of 16 terms"
 };
 
-// Whether all that is wrong with a suspect is rounding of its partial sums in float.
-bool only_rounds_partial_sums(const Suspect& suspect);
+// Whether all that is wrong with a flagged node is rounding of its partial sums in float.
+bool only_rounds_partial_sums(const FlaggedNode& flagged);
 // How many times as large as expected errors are because partial sums are large; 1 if they are not. Only
 // node, operands and expected results count. Some of the sums are looked at.
-double partial_sum_growth(const Suspect& suspect);
+double partial_sum_growth(const FlaggedNode& flagged);
 
 // The sums of a MatMul, Gemm, Conv, of a reduction or of a global average.
 class PartialSums {

@@ -37,12 +37,13 @@ bool is_any_wider(const Member& member, const NarrowFormat& format) {
 
 class Proposer {
  public:
-  Proposer(const Member& member, const Suspect& suspect, const Scene& scene, std::vector<Proposal>& proposals)
-      : member_(member), around_(scene.graph), traits_(traits_of(member.node())), proposals_(proposals) {
-    sets_ = operand_sets(member, made_in_place(member, 0, suspect) != nullptr);
+  Proposer(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
+           std::vector<Proposal>& proposals)
+      : member_(member), around_(context.graph), traits_(traits_of(member.node())), proposals_(proposals) {
+    sets_ = operand_sets(member, made_in_place(member, 0, flagged) != nullptr);
     for (size_t i = 0; i < std::min<size_t>(32, member.input_count()); ++i)
       constants_ |= member.is_constant(i) ? uint32_t{1} << i : 0;
-    const Tensor* made = made_in_place(member, 0, suspect);
+    const Tensor* made = made_in_place(member, 0, flagged);
     if (made == nullptr) return;
     if (auto sums = PartialSums::of(member)) sums_.emplace(std::move(*sums));
     if (sums_ && sums_->count() > 0) screening_.emplace(*sums_, member, *made);
@@ -84,14 +85,14 @@ class Proposer {
     proposals_.push_back({precision_class(member_, around_, loss), std::move(what),
                           [&member = member_, loss] { return results_with(member, loss); }});
     proposals_.back().screened = screened;
-    proposals_.back().handicap = handicap_of(loss);
+    proposals_.back().penalty = penalty_of(loss);
   }
 
   // Where neither the least nor the largest numbers are met, float16 and TF32 round operands alike. What
   // multiplies floats as float16 would store the result so, too; but weights that are rounded while
   // activations are not have been stored so. And eight bits can look like an operand that is lost: few
   // engines compute in them what is declared otherwise.
-  double handicap_of(const PrecisionLoss& loss) const {
+  double penalty_of(const PrecisionLoss& loss) const {
     constexpr double kWhereAlike = 0.011;
     const NarrowFormat tf32 = NarrowFormat::tf32();
     const bool keeps_result = traits_.multiplies && loss.operands != 0 && !loss.results &&
@@ -127,10 +128,10 @@ bool has_floats(const Member& member) {
 
 }  // namespace
 
-void propose_precisions(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_precisions(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                         std::vector<Proposal>& proposals) {
   if (!has_floats(member) || !member.node().regions.empty()) return;
-  Proposer proposer(member, suspect, scene, proposals);
+  Proposer proposer(member, flagged, context, proposals);
   const NarrowFormat half = NarrowFormat::float16(), brain = NarrowFormat::bfloat16();
   for (const NarrowFormat& format :
        {NarrowFormat::tf32(), brain, half, NarrowFormat::tf32().truncating(), brain.truncating(),

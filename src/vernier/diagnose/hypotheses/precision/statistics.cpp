@@ -177,16 +177,16 @@ Tensors with_cancelled_squares(const Member& member, const std::vector<double>& 
 }
 
 // The mean of squared deviations of something that is shown.
-void propose_one_pass(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_one_pass(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                       std::vector<Proposal>& proposals) {
-  if (!member.is("ReduceMean") || !scene.value) return;
-  const Surroundings around(scene.graph);
+  if (!member.is("ReduceMean") || !context.value) return;
+  const Surroundings around(context.graph);
   const Node* square = around.producer(member.node().input(0));
   const Node* less =
       square == nullptr || !is_square(*square, around) ? nullptr : around.producer(square->input(0));
   if (less == nullptr || !has_op(*less, {"Sub"})) return;
   const Value* value = around.resolved(less->input(0));
-  const Tensor* whole = value == nullptr ? nullptr : scene.value(*value);
+  const Tensor* whole = value == nullptr ? nullptr : context.value(*value);
   if (whole == nullptr || whole->dims() != member.in(0).dims()) return;
   const Tensor read = Tensor::from_doubles(ElementType::kDouble, whole->dims(), whole->to_doubles());
   const NarrowFormat format = NarrowFormat::float32();
@@ -210,7 +210,7 @@ void propose_one_pass(const Member& member, const Suspect& suspect, const Scene&
            return Tensors{Tensor::from_doubles(ElementType::kDouble, member.out().dims(), values)};
          }});
   }
-  const Tensor* made = made_in_place(member, 0, suspect);
+  const Tensor* made = made_in_place(member, 0, flagged);
   if (made == nullptr) return;
   auto squares = read.to_doubles();
   for (double& each : squares) each *= each;
@@ -251,10 +251,10 @@ void propose_softmax(const Member& member, std::vector<Proposal>& proposals) {
 
 }  // namespace
 
-void propose_statistics(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_statistics(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                         std::vector<Proposal>& proposals) {
   propose_normalisation(member, proposals);
-  propose_one_pass(member, suspect, scene, proposals);
+  propose_one_pass(member, flagged, context, proposals);
   propose_softmax(member, proposals);
 }
 

@@ -41,11 +41,11 @@ struct Seen {
   std::vector<double> right, made;
 };
 
-std::optional<Seen> seen(const Member& product, const Suspect& suspect) {
-  if (const Tensor* made = made_in_place(product, 0, suspect))
+std::optional<Seen> seen(const Member& product, const FlaggedNode& flagged) {
+  if (const Tensor* made = made_in_place(product, 0, flagged))
     return Seen{product.out().to_doubles(), made->to_doubles()};
-  if (stored_output(product, 0, suspect) || suspect.made.size() != 1) return std::nullopt;
-  const Tensor &made = suspect.made[0], &right = suspect.expected[0].value;
+  if (stored_output(product, 0, flagged) || flagged.made.size() != 1) return std::nullopt;
+  const Tensor &made = flagged.made[0], &right = flagged.expected[0].value;
   if (!made.is_defined() || made.dims() != product.out().dims() || right.dims() != made.dims() ||
       !is_float(made.type()))
     return std::nullopt;
@@ -225,16 +225,16 @@ void propose_other_weights(const Member& member, size_t weights, const Channels&
 
 }  // namespace
 
-void propose_channels(const Member& member, const Suspect& suspect, const Scene&,
+void propose_channels(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                       std::vector<Proposal>& proposals) {
   const auto factors = factors_of(member.node());
   if (!factors || !member.is_constant(factors->second) || !is_float(member.out().type()) ||
       member.out().rank() < 2 || member.out().size() == 0)
     return;
   const Channels channels(member);
-  const auto found = seen(member, suspect);
+  const auto found = seen(member, flagged);
   if (!found || channels.count() < 2) return;
-  if (const Tensor* made = made_in_place(member, 0, suspect))
+  if (const Tensor* made = made_in_place(member, 0, flagged))
     propose_other_weights(member, factors->second, channels, *made, proposals);
   const auto add = [&](std::string what, std::function<Tensors()> simulate) {
     proposals.push_back({FailureClass(47), std::move(what), std::move(simulate), {}, kReadOff});

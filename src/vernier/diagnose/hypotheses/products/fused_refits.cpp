@@ -100,20 +100,20 @@ bool is_bearable(const MatrixProduct& product) {
 
 }  // namespace
 
-void propose_fused_refits(const Member& member, const Suspect& suspect, const Scene&,
+void propose_fused_refits(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                           std::vector<Proposal>& proposals) {
   const auto factors = factors_of(member.node());
-  if (!factors || !member.is_constant(factors->second) || stored_output(member, 0, suspect) ||
-      suspect.made.size() != 1 || !suspect.made[0].is_defined() ||
-      suspect.made[0].dims() != member.out().dims())
+  if (!factors || !member.is_constant(factors->second) || stored_output(member, 0, flagged) ||
+      flagged.made.size() != 1 || !flagged.made[0].is_defined() ||
+      flagged.made[0].dims() != member.out().dims())
     return;
   const auto product = product_of(member, member.in(factors->first), member.in(factors->second));
   if (!product || !is_bearable(*product)) return;
   constexpr double kFitted = 0.15;  // as of every fit of so many numbers (refits.cpp)
   proposals.push_back({FailureClass(47),
                        "it has other weights: those from before a refit, or of another model",
-                       [&member, &suspect, product = *product] {
-                         FusedFit fit(product, member.out(), suspect.expected[0].value, suspect.made[0]);
+                       [&member, &flagged, product = *product] {
+                         FusedFit fit(product, member.out(), flagged.expected[0].value, flagged.made[0]);
                          return Tensors{
                              Tensor::from_doubles(member.out().type(), member.out().dims(), fit.sums())};
                        },

@@ -187,12 +187,12 @@ void propose_multiples(const Member& member, size_t weights, const InputChannels
 
 }  // namespace
 
-void propose_input_channels(const Member& member, const Suspect& suspect, const Scene&,
+void propose_input_channels(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                             std::vector<Proposal>& proposals) {
   constexpr int64_t kMostChannels = 512;
   constexpr double kMostWork = 2e8;
   const auto factors = factors_of(member.node());
-  const Tensor* made = made_in_place(member, 0, suspect);
+  const Tensor* made = made_in_place(member, 0, flagged);
   if (!factors || made == nullptr || !member.is_constant(factors->second) || !is_float(member.out().type()))
     return;
   const auto product = product_of(member, member.in(factors->first), member.in(factors->second), kMostWork);

@@ -130,27 +130,28 @@ bool is_of_nearly_all(const Fit& fit) {
   return static_cast<double>(fit.others) >= kNearlyAll * static_cast<double>(fit.columns);
 }
 
-// Where in the suspect a member reads the value of that operand; nothing if that lies inside of it.
-std::optional<size_t> read_from(const Member& member, size_t operand, const Suspect& suspect) {
+// Where in the flagged node a member reads the value of that operand; nothing if that lies inside of it.
+std::optional<size_t> read_from(const Member& member, size_t operand, const FlaggedNode& flagged) {
   const Value* value = member.node().input(operand);
-  for (size_t i = 0; value != nullptr && i < suspect.node->inputs.size(); ++i) {
-    if (suspect.node->inputs[i] != nullptr && suspect.node->inputs[i]->name == value->name) return i;
+  for (size_t i = 0; value != nullptr && i < flagged.node->inputs.size(); ++i) {
+    if (flagged.node->inputs[i] != nullptr && flagged.node->inputs[i]->name == value->name) return i;
   }
   return std::nullopt;
 }
 
 // As many as it takes. Throws unsupported where there are fewer.
-ProductRuns runs_of(const Member& member, const Suspect& suspect, const Scene& scene, size_t output) {
+ProductRuns runs_of(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
+                    size_t output) {
   const auto factors = factors_of(member.node());
   auto product = product_of(member, member.in(factors->first), member.in(factors->second), kAnyNumber);
   if (!product || !is_bearable(*product)) throw unsupported("the product is too large");
   const size_t needed = runs_needed(*product);
   ProductRuns runs;
   runs.products.push_back(std::move(*product));
-  runs.made.push_back(suspect.made[output].to_doubles());
-  const auto operand = read_from(member, factors->first, suspect);
-  if (needed > 1 && operand && scene.observe) {
-    for (const Observation& each : scene.observe(needed - 1)) {
+  runs.made.push_back(flagged.made[output].to_doubles());
+  const auto operand = read_from(member, factors->first, flagged);
+  if (needed > 1 && operand && context.observe) {
+    for (const Observation& each : context.observe(needed - 1)) {
       auto further = product_of(member, each.inputs.at(*operand), member.in(factors->second), kAnyNumber);
       if (!further) continue;
       runs.products.push_back(std::move(*further));
@@ -163,29 +164,29 @@ ProductRuns runs_of(const Member& member, const Suspect& suspect, const Scene& s
 
 }  // namespace
 
-void propose_refits(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_refits(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                     std::vector<Proposal>& proposals) {
   const auto factors = factors_of(member.node());
   if (!factors || !member.is_constant(factors->second) || !is_float(member.out().type())) return;
-  const auto output = stored_output(member, 0, suspect);
-  if (made_in_place(member, 0, suspect) == nullptr) return;
-  const auto actual = suspect.made[*output].to_doubles();
+  const auto output = stored_output(member, 0, flagged);
+  if (made_in_place(member, 0, flagged) == nullptr) return;
+  const auto actual = flagged.made[*output].to_doubles();
   if (!std::all_of(actual.begin(), actual.end(), [](double value) { return std::isfinite(value); })) return;
   // Many numbers are fitted: whatever is a sum of what the node reads looks like this.
   constexpr double kFitted = 0.15;
   // Weights of another training leave hardly any column as it was; where they do, another cause is likelier.
-  const auto propose = [&](std::string what, double handicap, bool (*fits)(const Fit&)) {
+  const auto propose = [&](std::string what, double penalty, bool (*fits)(const Fit&)) {
     proposals.push_back({FailureClass(47),
                          std::move(what),
-                         [&member, &suspect, &scene, output = *output, fits] {
-                           const Fit fit = fitted(runs_of(member, suspect, scene, output), member.out());
+                         [&member, &flagged, &context, output = *output, fits] {
+                           const Fit fit = fitted(runs_of(member, flagged, context, output), member.out());
                            if (!fits(fit))
                              throw unsupported("the weights are multiples of what they should be");
                            return Tensors{
                                Tensor::from_doubles(member.out().type(), member.out().dims(), fit.values)};
                          },
                          {},
-                         handicap,
+                         penalty,
                          false,
                          true});
   };

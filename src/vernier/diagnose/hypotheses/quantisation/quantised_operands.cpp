@@ -28,11 +28,11 @@ Operands of_joined(const Node& node) {
 }
 
 // A value of the body of a group that comes from outside, as it is called there.
-const Value* outer_value(const Value* value, const Suspect& suspect) {
-  if (value == nullptr || !ops::is_group(*suspect.node)) return value;
-  const Graph& body = ops::body(*suspect.node);
+const Value* outer_value(const Value* value, const FlaggedNode& flagged) {
+  if (value == nullptr || !ops::is_group(*flagged.node)) return value;
+  const Graph& body = ops::body(*flagged.node);
   for (size_t i = 0; i < body.inputs.size(); ++i) {
-    if (body.inputs[i] == value) return suspect.node->inputs[i];
+    if (body.inputs[i] == value) return flagged.node->inputs[i];
   }
   return value;
 }
@@ -62,31 +62,32 @@ Operands quantised_operands(const Node& node) {
   return found == known.end() ? Operands() : found->second;
 }
 
-const Node* maker_of(const Value* value, const Suspect& suspect) {
-  const Value* outer = outer_value(value, suspect);
+const Node* maker_of(const Value* value, const FlaggedNode& flagged) {
+  const Value* outer = outer_value(value, flagged);
   return outer == nullptr ? nullptr : outer->producer();
 }
 
-const Tensor* content_of(const Value* value, const Suspect& suspect, const Scene& scene) {
+const Tensor* content_of(const Value* value, const FlaggedNode& flagged, const HypothesisContext& context) {
   if (value == nullptr) return nullptr;
   if (value->is_constant()) return &*value->constant;
-  const Value* outer = outer_value(value, suspect);
-  for (size_t i = 0; i < suspect.inputs.size(); ++i) {
-    if (suspect.node->inputs[i] == outer && suspect.inputs[i].is_defined()) return &suspect.inputs[i];
+  const Value* outer = outer_value(value, flagged);
+  for (size_t i = 0; i < flagged.inputs.size(); ++i) {
+    if (flagged.node->inputs[i] == outer && flagged.inputs[i].is_defined()) return &flagged.inputs[i];
   }
   if (outer->is_constant()) return &*outer->constant;
-  return scene.value ? scene.value(*outer) : nullptr;
+  return context.value ? context.value(*outer) : nullptr;
 }
 
-std::optional<Dequantised> dequantised(const Value* value, const Suspect& suspect, const Scene& scene) {
-  const Node* node = maker_of(value, suspect);
+std::optional<Dequantised> dequantised(const Value* value, const FlaggedNode& flagged,
+                                       const HypothesisContext& context) {
+  const Node* node = maker_of(value, flagged);
   if (node == nullptr || node->op != "DequantizeLinear") return std::nullopt;
-  const Tensor* scale = content_of(node->input(1), suspect, scene);
+  const Tensor* scale = content_of(node->input(1), flagged, context);
   if (scale == nullptr || scale->rank() > 1 || node->input(0) == nullptr) return std::nullopt;
   Dequantised found{node, scale->to_doubles(), {}, node->input(0)->type.tensor.element, 0};
   found.zero_points.assign(found.scales.size(), 0);
   if (const Value* given = node->input(2)) {
-    const Tensor* zero_point = content_of(given, suspect, scene);
+    const Tensor* zero_point = content_of(given, flagged, context);
     if (zero_point == nullptr || zero_point->size() != scale->size()) return std::nullopt;
     found.zero_points = zero_point->to_doubles();
   }

@@ -16,11 +16,11 @@ struct QuantisedOperand {
 // Of QuantizeLinear, DequantizeLinear, MatMulInteger, ConvInteger, and of the QLinear operators; else empty.
 std::vector<QuantisedOperand> quantised_operands(const Node& node);
 
-// The node that makes a value, also where the value comes into the suspect's group from outside; null for
-// inputs and constants.
-const Node* maker_of(const Value* value, const Suspect& suspect);
-// What a value of the graph or of the suspect's group holds; null if nobody shows it.
-const Tensor* content_of(const Value* value, const Suspect& suspect, const Scene& scene);
+// The node that makes a value, also where the value comes into the flagged node's group from outside; null
+// for inputs and constants.
+const Node* maker_of(const Value* value, const FlaggedNode& flagged);
+// What a value of the graph or of the flagged node's group holds; null if nobody shows it.
+const Tensor* content_of(const Value* value, const FlaggedNode& flagged, const HypothesisContext& context);
 
 // What DequantizeLinear reads beside its integers, for a value that one makes.
 struct Dequantised {
@@ -31,7 +31,8 @@ struct Dequantised {
   size_t axis = 0;
 };
 // Nothing if another node makes the value, or in blocks.
-std::optional<Dequantised> dequantised(const Value* value, const Suspect& suspect, const Scene& scene);
+std::optional<Dequantised> dequantised(const Value* value, const FlaggedNode& flagged,
+                                       const HypothesisContext& context);
 
 // The integers that a node which quantises would make, neither rounded nor limited.
 std::vector<double> unrounded_result(const Member& member);

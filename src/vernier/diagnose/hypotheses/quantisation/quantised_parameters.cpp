@@ -109,9 +109,9 @@ void propose_sign(const Member& member, size_t input, std::vector<Proposal>& pro
 }
 
 // Weights that another node has taken back to reals, with other scales than that node had.
-void propose_weight_scales(const Member& member, size_t input, const Suspect& suspect, const Scene& scene,
-                           std::vector<Proposal>& proposals) {
-  const auto made = dequantised(member.node().inputs[input], suspect, scene);
+void propose_weight_scales(const Member& member, size_t input, const FlaggedNode& flagged,
+                           const HypothesisContext& context, std::vector<Proposal>& proposals) {
+  const auto made = dequantised(member.node().inputs[input], flagged, context);
   const Tensor& weights = member.in(input);
   if (!made || made->scales.size() < 2 || made->axis >= weights.dims().size() ||
       weights.dims()[made->axis] != static_cast<int64_t>(made->scales.size()))
@@ -157,10 +157,10 @@ Tensors with_border(const Member& conv, double value) {
   return results;
 }
 
-void propose_border(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_border(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                     std::vector<Proposal>& proposals) {
   if (!member.is("Conv") || !pads(member.node())) return;
-  const auto made = dequantised(member.node().inputs[0], suspect, scene);
+  const auto made = dequantised(member.node().inputs[0], flagged, context);
   if (!made || made->scales.size() != 1 || made->zero_points[0] == 0) return;
   proposals.push_back(
       {FailureClass(28), "its border is filled with the integer 0, which is not zero",
@@ -186,11 +186,11 @@ constexpr Limit kLimits[] = {
 
 // Integer kernels add the bias in steps of both scales. Where these are tiny, as of a channel without
 // weights, it leaves the range of its type.
-void propose_integer_bias(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_integer_bias(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                           std::vector<Proposal>& proposals) {
   if ((!member.is("Conv") && !member.is("Gemm")) || !member.has(2) || !is_float(member.in(2).type())) return;
-  const auto left = dequantised(member.node().inputs[0], suspect, scene),
-             right = dequantised(member.node().inputs[1], suspect, scene);
+  const auto left = dequantised(member.node().inputs[0], flagged, context),
+             right = dequantised(member.node().inputs[1], flagged, context);
   if (!left || !right || left->scales.size() != 1) return;
   const auto bias = member.in(2).to_doubles();
   if (right->scales.size() != 1 && right->scales.size() != bias.size()) return;
@@ -216,12 +216,12 @@ void propose_integer_bias(const Member& member, const Suspect& suspect, const Sc
 }
 
 // One number for each channel that its results are off by: a bias in too coarse steps, say.
-void propose_bias(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_bias(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                   std::vector<Proposal>& proposals) {
   const bool conv = member.is("Conv");
   if ((!conv && !member.is("Gemm")) || !member.has(2) || member.out().rank() < 2) return;
-  const Tensor* made = made_in_place(member, 0, suspect);
-  if (made == nullptr || !dequantised(member.node().inputs[0], suspect, scene)) return;
+  const Tensor* made = made_in_place(member, 0, flagged);
+  if (made == nullptr || !dequantised(member.node().inputs[0], flagged, context)) return;
   constexpr double kFitted = 0.1;
   proposals.push_back({FailureClass(28),
                        "its bias is another one, as integers in too coarse steps make it",
@@ -249,8 +249,8 @@ void propose_bias(const Member& member, const Suspect& suspect, const Scene& sce
 
 }  // namespace
 
-void propose_quantised_parameters(const Member& member, const Suspect& suspect, const Scene& scene,
-                                  std::vector<Proposal>& proposals) {
+void propose_quantised_parameters(const Member& member, const FlaggedNode& flagged,
+                                  const HypothesisContext& context, std::vector<Proposal>& proposals) {
   for (const QuantisedOperand& operand : quantised_operands(member.node())) {
     if (operand.scale) propose_scales(member, *operand.scale, proposals);
     if (operand.zero_point) propose_zero_point(member, *operand.zero_point, proposals);
@@ -258,10 +258,10 @@ void propose_quantised_parameters(const Member& member, const Suspect& suspect, 
   }
   const auto factors = factors_of(member.node());
   if (!factors || !member.has(factors->second) || !is_float(member.in(factors->second).type())) return;
-  propose_weight_scales(member, factors->second, suspect, scene, proposals);
-  propose_border(member, suspect, scene, proposals);
-  propose_integer_bias(member, suspect, scene, proposals);
-  propose_bias(member, suspect, scene, proposals);
+  propose_weight_scales(member, factors->second, flagged, context, proposals);
+  propose_border(member, flagged, context, proposals);
+  propose_integer_bias(member, flagged, context, proposals);
+  propose_bias(member, flagged, context, proposals);
 }
 
 }  // namespace vernier

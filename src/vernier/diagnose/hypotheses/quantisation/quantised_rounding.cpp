@@ -153,14 +153,14 @@ void propose_one_step(const Member& member, const Tensor& made, std::vector<Prop
 
 }  // namespace
 
-void propose_quantised_rounding(const Member& member, const Suspect& suspect, const Scene&,
+void propose_quantised_rounding(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                                 std::vector<Proposal>& proposals) {
   const auto operands = quantised_operands(member.node());
   const QuantisedOperand* result = quantised_result(operands);
   if (result == nullptr || !is_integer(member.out().type()) || member.out().size() == 0) return;
   propose_roundings(member, *result->zero_point, proposals);
   propose_limits(member, proposals);
-  const Tensor* made = made_in_place(member, 0, suspect);
+  const Tensor* made = made_in_place(member, 0, flagged);
   if (made == nullptr || made->type() != member.out().type()) return;
   propose_multiplier(member, *result->zero_point, *made, proposals);
   propose_one_step(member, *made, proposals);

@@ -71,10 +71,10 @@ std::optional<Factor> integers_of(const Member& member, const QuantisedOperand& 
   return factor;
 }
 
-std::optional<Factor> factor_of(const Member& member, size_t input, const Suspect& suspect,
-                                const Scene& scene) {
+std::optional<Factor> factor_of(const Member& member, size_t input, const FlaggedNode& flagged,
+                                const HypothesisContext& context) {
   if (is_float(member.in(input).type())) {
-    const auto made = dequantised(member.node().inputs[input], suspect, scene);
+    const auto made = dequantised(member.node().inputs[input], flagged, context);
     return made ? integers_of(member.in(input), *made) : std::nullopt;
   }
   for (const QuantisedOperand& operand : quantised_operands(member.node())) {
@@ -83,11 +83,12 @@ std::optional<Factor> factor_of(const Member& member, size_t input, const Suspec
   return std::nullopt;
 }
 
-std::optional<IntegerProduct> integers_of(const Member& member, const Suspect& suspect, const Scene& scene) {
+std::optional<IntegerProduct> integers_of(const Member& member, const FlaggedNode& flagged,
+                                          const HypothesisContext& context) {
   const auto factors = factors_of(member.node());
   if (!factors || !member.has(factors->first) || !member.has(factors->second)) return std::nullopt;
-  auto left = factor_of(member, factors->first, suspect, scene),
-       right = factor_of(member, factors->second, suspect, scene);
+  auto left = factor_of(member, factors->first, flagged, context),
+       right = factor_of(member, factors->second, flagged, context);
   if (!left || !right || left->scales.size() != 1) return std::nullopt;
   auto product = product_of(member, left->values, right->values);
   if (!product) return std::nullopt;
@@ -174,9 +175,9 @@ std::vector<Way> ways(const IntegerProduct& integers) {
 
 }  // namespace
 
-void propose_saturating_sums(const Member& member, const Suspect& suspect, const Scene& scene,
-                             std::vector<Proposal>& proposals) {
-  const auto found = integers_of(member, suspect, scene);
+void propose_saturating_sums(const Member& member, const FlaggedNode& flagged,
+                             const HypothesisContext& context, std::vector<Proposal>& proposals) {
+  const auto found = integers_of(member, flagged, context);
   if (!found) return;
   const auto integers = std::make_shared<const IntegerProduct>(*found);
   for (const Way& way : ways(*integers))

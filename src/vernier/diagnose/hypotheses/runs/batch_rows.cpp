@@ -15,7 +15,7 @@ class Batch {
   Batch(const Member& member, size_t result, std::vector<Proposal>& proposals)
       : member_(member), result_(result), proposals_(proposals) {}
 
-  void add(const std::string& what, std::vector<double> values, double handicap = 0) {
+  void add(const std::string& what, std::vector<double> values, double penalty = 0) {
     proposals_.push_back({FailureClass(43),
                           what,
                           [&member = member_, result = result_, values = std::move(values)] {
@@ -25,7 +25,7 @@ class Batch {
                             return results;
                           },
                           {},
-                          handicap,
+                          penalty,
                           true});
   }
 
@@ -92,10 +92,10 @@ void propose_parts(const Rows& rows, const ElementErrors& errors, Batch& batch) 
 
 }  // namespace
 
-int64_t batch_of(const Scene& scene) {
+int64_t batch_of(const HypothesisContext& context) {
   int64_t batch = 0;
-  for (const Value* input : scene.graph.inputs) {
-    const Tensor* content = input->is_constant() || !scene.value ? nullptr : scene.value(*input);
+  for (const Value* input : context.graph.inputs) {
+    const Tensor* content = input->is_constant() || !context.value ? nullptr : context.value(*input);
     if (content == nullptr || content->rank() == 0) continue;
     const int64_t rows = content->dims()[0];
     if (batch != 0 && rows != batch) return 0;
@@ -104,12 +104,12 @@ int64_t batch_of(const Scene& scene) {
   return batch > 1 ? batch : 0;
 }
 
-void propose_batch_rows(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_batch_rows(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                         std::vector<Proposal>& proposals) {
-  const int64_t batch = batch_of(scene);
+  const int64_t batch = batch_of(context);
   for (size_t result = 0; result < member.outputs().size(); ++result) {
     const Tensor& right = member.out(result);
-    const Tensor* made = made_in_place(member, result, suspect);
+    const Tensor* made = made_in_place(member, result, flagged);
     if (made == nullptr || right.rank() < 1 || right.size() == 0 || right.type() == ElementType::kString)
       continue;
     const auto count = static_cast<size_t>(right.dims()[0]);
@@ -120,7 +120,7 @@ void propose_batch_rows(const Member& member, const Suspect& suspect, const Scen
       continue;
     }
     propose_orders(rows, into);
-    propose_parts(rows, suspect.expected[*stored_output(member, result, suspect)], into);
+    propose_parts(rows, flagged.expected[*stored_output(member, result, flagged)], into);
   }
 }
 

@@ -13,10 +13,10 @@ namespace vernier {
 
 namespace {
 
-// Those of the model as the graph around the suspect has them: what a member of a group reads comes from
+// Those of the model as the graph around the flagged node has them: what a member of a group reads comes from
 // there under the same name.
-const Value* model_input(const Value* value, const Scene& scene) {
-  for (const Value* input : scene.graph.inputs) {
+const Value* model_input(const Value* value, const HypothesisContext& context) {
+  for (const Value* input : context.graph.inputs) {
     if (value != nullptr && input->name == value->name && !input->is_constant()) return input;
   }
   return nullptr;
@@ -36,13 +36,13 @@ class Given {
   const Member& member() const { return member_; }
   size_t index() const { return index_; }
 
-  void add(const std::string& what, const std::function<Tensor()>& other, double handicap = 0) {
+  void add(const std::string& what, const std::function<Tensor()>& other, double penalty = 0) {
     proposals_.push_back(
         {FailureClass(48),
          fmt::format("input '{}' is given otherwise: {}", name_, what),
          [&member = member_, index = index_, other] { return member.with_input(index, other()); },
          {name_},
-         handicap});
+         penalty});
   }
 
   // With another input, wherever the member reads either.
@@ -195,8 +195,8 @@ Tensor scaled(const Tensor& tensor, const std::vector<Tensor>& masks, const std:
   return like(tensor, changed);
 }
 
-void propose_normalisation(Given& given, const Suspect& suspect) {
-  const Tensor* made = made_in_place(given.member(), 0, suspect);
+void propose_normalisation(Given& given, const FlaggedNode& flagged) {
+  const Tensor* made = made_in_place(given.member(), 0, flagged);
   constexpr int64_t kMost = 1 << 22;
   if (made == nullptr || !is_float(given.tensor().type()) || made->size() < 8 || made->size() > kMost) return;
   const auto values = made->to_doubles();
@@ -215,26 +215,26 @@ void propose_normalisation(Given& given, const Suspect& suspect) {
 }
 
 // Two inputs are bound in the wrong order.
-void propose_other_inputs(Given& given, const Value& input, const Scene& scene) {
-  for (const Value* other : scene.graph.inputs) {
-    if (other == &input || other->is_constant() || !scene.value) continue;
-    const Tensor* content = scene.value(*other);
+void propose_other_inputs(Given& given, const Value& input, const HypothesisContext& context) {
+  for (const Value* other : context.graph.inputs) {
+    if (other == &input || other->is_constant() || !context.value) continue;
+    const Tensor* content = context.value(*other);
     if (content == nullptr || content->dims() != given.tensor().dims()) continue;
     given.exchange(*other, *content);
   }
 }
 
 // Outputs that are bound in the wrong order: another one is what this one should be.
-void propose_other_outputs(const Member& member, size_t result, const Suspect& suspect, const Scene& scene,
-                           std::vector<Proposal>& proposals) {
-  const auto output = stored_output(member, result, suspect);
-  if (!output || !scene.value) return;
-  const Value* own = suspect.node->outputs[*output];
-  const auto& outputs = scene.graph.outputs;
+void propose_other_outputs(const Member& member, size_t result, const FlaggedNode& flagged,
+                           const HypothesisContext& context, std::vector<Proposal>& proposals) {
+  const auto output = stored_output(member, result, flagged);
+  if (!output || !context.value) return;
+  const Value* own = flagged.node->outputs[*output];
+  const auto& outputs = context.graph.outputs;
   if (std::find(outputs.begin(), outputs.end(), own) == outputs.end()) return;
   const Tensor& right = member.out(result);
   for (const Value* other : outputs) {
-    const Tensor* content = other == own ? nullptr : scene.value(*other);
+    const Tensor* content = other == own ? nullptr : context.value(*other);
     if (content == nullptr || content->dims() != right.dims() || content->size() < 2) continue;
     const Tensor zero(right.type(), right.dims());
     constexpr double kSame = 0.01;  // of its own size: but for the rounding of another node
@@ -242,7 +242,7 @@ void propose_other_outputs(const Member& member, size_t result, const Suspect& s
       continue;
     proposals.push_back({FailureClass(48),
                          fmt::format("outputs '{}' and '{}' are exchanged", own->name, other->name),
-                         [&member, result, &made = suspect.made[*output]] {
+                         [&member, result, &made = flagged.made[*output]] {
                            Tensors results = member.outputs();
                            results[result] = made;
                            return results;
@@ -253,21 +253,21 @@ void propose_other_outputs(const Member& member, size_t result, const Suspect& s
 
 }  // namespace
 
-void propose_caller(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_caller(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                     std::vector<Proposal>& proposals) {
   for (size_t i = 0; i < member.input_count(); ++i) {
-    const Value* input = member.has(i) ? model_input(member.node().inputs[i], scene) : nullptr;
+    const Value* input = member.has(i) ? model_input(member.node().inputs[i], context) : nullptr;
     if (input == nullptr || member.in(i).size() < 2 || member.in(i).type() == ElementType::kString) continue;
     Given given(member, i, *input, proposals);
     propose_orders(given);
     propose_channels(given);
     propose_types(given);
-    propose_normalisation(given, suspect);
-    propose_other_inputs(given, *input, scene);
+    propose_normalisation(given, flagged);
+    propose_other_inputs(given, *input, context);
   }
   for (size_t result = 0; result < member.outputs().size(); ++result) {
     if (member.out(result).is_defined() && member.out(result).type() != ElementType::kString)
-      propose_other_outputs(member, result, suspect, scene, proposals);
+      propose_other_outputs(member, result, flagged, context, proposals);
   }
 }
 

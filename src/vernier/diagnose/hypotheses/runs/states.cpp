@@ -37,7 +37,7 @@ struct Leftover {
 
 void propose_leftover(const Member& member, size_t result, const Tensor& made, const Leftover& leftover,
                       std::vector<Proposal>& proposals) {
-  const auto add = [&](FailureClass failure, const std::string& which, double handicap, bool whole) {
+  const auto add = [&](FailureClass failure, const std::string& which, double penalty, bool whole) {
     proposals.push_back({failure,
                          which + leftover.what,
                          [&member, &made, result, content = leftover.content, whole] {
@@ -48,7 +48,7 @@ void propose_leftover(const Member& member, size_t result, const Tensor& made, c
                            return results;
                          },
                          {},
-                         handicap,
+                         penalty,
                          true});
   };
   // Choosing element by element explains a little of any error.
@@ -59,17 +59,17 @@ void propose_leftover(const Member& member, size_t result, const Tensor& made, c
 
 }  // namespace
 
-void propose_states(const Member& member, const Suspect& suspect, const Scene& scene,
+void propose_states(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                     std::vector<Proposal>& proposals) {
   for (size_t i = 0; i < member.outputs().size(); ++i) {
     const Tensor& right = member.out(i);
-    const Tensor* made = made_in_place(member, i, suspect);
+    const Tensor* made = made_in_place(member, i, flagged);
     if (made == nullptr || right.size() < 2 || right.type() == ElementType::kString) continue;
-    if (scene.sound_before) {
-      const size_t output = *stored_output(member, i, suspect);
+    if (context.sound_before) {
+      const size_t output = *stored_output(member, i, flagged);
       propose_leftover(
           member, i, *made,
-          {"that of the run before", [sound = scene.sound_before, output] { return sound().at(output); }},
+          {"that of the run before", [sound = context.sound_before, output] { return sound().at(output); }},
           proposals);
     }
     propose_leftover(member, i, *made,

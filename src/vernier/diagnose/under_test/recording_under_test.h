@@ -1,17 +1,17 @@
 #pragma once
 
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 
 namespace vernier {
 
 // A run that was recorded: of each sample what was recorded is there, and no more.
-class RecordedSubject : public Subject {
+class RecordingUnderTest : public EngineUnderTest {
  public:
   // The trace of a recorded sample whose inputs are these; throws where there is none.
   using FindTrace = std::function<Trace(const NamedData& inputs)>;
 
   // `model` outlives this.
-  RecordedSubject(std::string name, const Model& model, FindTrace find)
+  RecordingUnderTest(std::string name, const Model& model, FindTrace find)
       : name_(std::move(name)), model_(model), find_(std::move(find)) {}
 
   const std::string& name() const override { return name_; }

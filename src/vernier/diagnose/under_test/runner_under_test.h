@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 #include "vernier/exec/runner.h"
 #include "vernier/ir/graph.h"
 #include "vernier/tensor/tensor.h"
@@ -33,29 +33,29 @@ NumericsContract contract_of_black_box(const Node& node);
 NamedData outputs_of(const Trace& trace);
 
 // Any engine behind a runner: a black box, of which inner values are seen by taps.
-class RunnerSubject : public Subject {
+class RunnerUnderTest : public EngineUnderTest {
  public:
   // All outlive this. Without `make` the engine runs no other model.
-  RunnerSubject(Runner& runner, const Model& model, MakeRunner make, StartAgain again = nullptr);
-  ~RunnerSubject() override;
+  RunnerUnderTest(Runner& runner, const Model& model, MakeRunner make, StartAgain again = nullptr);
+  ~RunnerUnderTest() override;
 
   const std::string& name() const override { return runner_.name(); }
   NamedData run(const NamedData& inputs) override;
   // By taps; where these are refused or show nothing, by a copy of the model whose inner values are outputs.
   // Where neither shows anything, outputs only.
   ShownRun show(const NamedData& inputs, const ShowOptions& options = {}) override;
-  std::unique_ptr<Subject> fresh() override { return again_ ? again_() : nullptr; }
+  std::unique_ptr<EngineUnderTest> fresh() override { return again_ ? again_() : nullptr; }
   // Floats, as most engines compute, and functions by their formulas.
   NumericsContract assumed_contract(const Node& node) const override;
   std::vector<std::string> intrusive_values() const override;
   std::optional<NamedData> run_other(const Model& model, const NamedData& inputs) override;
-  std::unique_ptr<Subject> with_model(const Model& model) override;
+  std::unique_ptr<EngineUnderTest> with_model(const Model& model) override;
   void limit_time(double seconds) override;
 
  private:
   class Copy;
 
-  RunnerSubject(std::unique_ptr<Copy> own, const Model& model, MakeRunner make, double seconds);
+  RunnerUnderTest(std::unique_ptr<Copy> own, const Model& model, MakeRunner make, double seconds);
 
   // One run that shows these values, or those of them that can be seen.
   Trace trace_of(const NamedData& inputs, const std::vector<std::string>& values, ShownRun& shown);

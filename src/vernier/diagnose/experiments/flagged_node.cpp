@@ -1,4 +1,4 @@
-#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/experiments/flagged_node.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,19 +15,19 @@ bool is_comparable(const Tensor& tensor) {
 
 }  // namespace
 
-void compare_output(Suspect& suspect, size_t output) {
-  const Tensor& made = suspect.made[output];
-  const ElementErrors& expected = suspect.expected[output];
+void compare_output(FlaggedNode& flagged, size_t output) {
+  const Tensor& made = flagged.made[output];
+  const ElementErrors& expected = flagged.expected[output];
   if (!is_comparable(made) || !is_comparable(expected.value)) return;
   if (made.dims() != expected.value.dims()) {
-    suspect.worst.worst = HUGE_VAL;
-    suspect.output = output;
+    flagged.worst.worst = HUGE_VAL;
+    flagged.output = output;
     return;
   }
   const Deviation found = deviation(expected, made);
-  if (found.worst <= suspect.worst.worst) return;
-  suspect.worst = found;
-  suspect.output = output;
+  if (found.worst <= flagged.worst.worst) return;
+  flagged.worst = found;
+  flagged.output = output;
 }
 
 std::vector<std::string> onnx_nodes_of(const Node& node) {
@@ -45,7 +45,7 @@ std::vector<std::string> onnx_nodes_of(const Node& node) {
   return names;
 }
 
-std::vector<std::string> Suspect::onnx_nodes() const {
+std::vector<std::string> FlaggedNode::onnx_nodes() const {
   return onnx_nodes_of(*node);
 }
 

@@ -1,21 +1,21 @@
 #pragma once
 
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 #include "vernier/engine/engine_runner.h"
 
 namespace vernier {
 
 // An engine of ours: watched where its steps end, so that what it computes stays what it is.
-class EngineSubject : public Subject {
+class BuiltEngineUnderTest : public EngineUnderTest {
  public:
   // The runner outlives this.
-  explicit EngineSubject(EngineRunner& runner, StartAgain again = nullptr)
+  explicit BuiltEngineUnderTest(EngineRunner& runner, StartAgain again = nullptr)
       : runner_(runner), again_(std::move(again)) {}
 
   const std::string& name() const override { return runner_.name(); }
   NamedData run(const NamedData& inputs) override { return runner_.session(inputs).run(inputs); }
   ShownRun show(const NamedData& inputs, const ShowOptions& options = {}) override;
-  std::unique_ptr<Subject> fresh() override { return again_ ? again_() : nullptr; }
+  std::unique_ptr<EngineUnderTest> fresh() override { return again_ ? again_() : nullptr; }
   // A step without a kernel in its plan gets one when its sizes are known, or runs by the reference, which is
   // better than that.
   NumericsContract assumed_contract(const Node& node) const override;

@@ -1,4 +1,4 @@
-#include "vernier/diagnose/subjects/watched_runner.h"
+#include "vernier/diagnose/under_test/watched_runner.h"
 
 namespace vernier {
 

@@ -1,4 +1,4 @@
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,8 +6,8 @@
 
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/base/file.h"
-#include "vernier/diagnose/subjects/partial_models.h"
-#include "vernier/diagnose/subjects/unshown_regions.h"
+#include "vernier/diagnose/under_test/partial_models.h"
+#include "vernier/diagnose/under_test/unshown_regions.h"
 #include "vernier/ir/clone.h"
 #include "vernier/onnx/export.h"
 #include "vernier/ops/group.h"
@@ -83,7 +83,7 @@ NamedData outputs_of(const Trace& trace) {
 }
 
 // Another model, in a file of its own, with the engine that runs it.
-class RunnerSubject::Copy {
+class RunnerUnderTest::Copy {
  public:
   Copy(Model model, std::vector<std::string> values, const MakeRunner& make, double seconds)
       : model_(std::move(model)), values_(std::move(values)) {
@@ -102,40 +102,41 @@ class RunnerSubject::Copy {
   std::unique_ptr<Runner> runner_;
 };
 
-RunnerSubject::RunnerSubject(Runner& runner, const Model& model, MakeRunner make, StartAgain again)
+RunnerUnderTest::RunnerUnderTest(Runner& runner, const Model& model, MakeRunner make, StartAgain again)
     : runner_(runner), model_(model), make_(std::move(make)), again_(std::move(again)) {}
 
-RunnerSubject::RunnerSubject(std::unique_ptr<Copy> own, const Model& model, MakeRunner make, double seconds)
+RunnerUnderTest::RunnerUnderTest(std::unique_ptr<Copy> own, const Model& model, MakeRunner make,
+                                 double seconds)
     : own_(std::move(own)),
       runner_(own_->runner()),
       model_(model),
       make_(std::move(make)),
       seconds_(seconds) {}
 
-RunnerSubject::~RunnerSubject() = default;
+RunnerUnderTest::~RunnerUnderTest() = default;
 
-NamedData RunnerSubject::run(const NamedData& inputs) {
+NamedData RunnerUnderTest::run(const NamedData& inputs) {
   return outputs_of(runner_.run(inputs, {}));
 }
 
-std::optional<NamedData> RunnerSubject::run_other(const Model& model, const NamedData& inputs) {
+std::optional<NamedData> RunnerUnderTest::run_other(const Model& model, const NamedData& inputs) {
   if (!make_) return std::nullopt;
   return outputs_of(Copy(clone(model), {}, make_, seconds_).runner().run(inputs, {}));
 }
 
-std::unique_ptr<Subject> RunnerSubject::with_model(const Model& model) {
+std::unique_ptr<EngineUnderTest> RunnerUnderTest::with_model(const Model& model) {
   if (!make_) return nullptr;
   auto copy = std::make_unique<Copy>(clone(model), std::vector<std::string>(), make_, seconds_);
-  return std::unique_ptr<Subject>(new RunnerSubject(std::move(copy), model, make_, seconds_));
+  return std::unique_ptr<EngineUnderTest>(new RunnerUnderTest(std::move(copy), model, make_, seconds_));
 }
 
-void RunnerSubject::limit_time(double seconds) {
+void RunnerUnderTest::limit_time(double seconds) {
   seconds_ = seconds;
   runner_.limit_time(seconds);
   if (copy_) copy_->runner().limit_time(seconds);
 }
 
-std::vector<std::string> RunnerSubject::intrusive_values() const {
+std::vector<std::string> RunnerUnderTest::intrusive_values() const {
   const std::set<const Value*> outputs(model_.graph->outputs.begin(), model_.graph->outputs.end());
   std::vector<std::string> names;
   for (const auto& node : model_.graph->nodes()) {
@@ -147,7 +148,7 @@ std::vector<std::string> RunnerSubject::intrusive_values() const {
   return names;
 }
 
-ShownRun RunnerSubject::show(const NamedData& inputs, const ShowOptions& options) {
+ShownRun RunnerUnderTest::show(const NamedData& inputs, const ShowOptions& options) {
   ShownRun shown;
   shown.defaults = default_inputs(*model_.graph);
   const auto values = options.values ? *options.values : intrusive_values();
@@ -166,8 +167,8 @@ ShownRun RunnerSubject::show(const NamedData& inputs, const ShowOptions& options
 }
 
 // Each batch is run once to learn what it shows, and once more when its values are wanted.
-void RunnerSubject::show_in_batches(const NamedData& inputs, std::vector<std::vector<std::string>> batches,
-                                    ShownRun& shown) {
+void RunnerUnderTest::show_in_batches(const NamedData& inputs, std::vector<std::vector<std::string>> batches,
+                                      ShownRun& shown) {
   std::set<std::string> names;
   for (auto& batch : batches) {
     const Trace trace = trace_of(inputs, batch, shown);
@@ -188,8 +189,8 @@ void RunnerSubject::show_in_batches(const NamedData& inputs, std::vector<std::ve
   shown.graph = group_unshown(*model_.graph, names);
 }
 
-Trace RunnerSubject::trace_of(const NamedData& inputs, const std::vector<std::string>& values,
-                              ShownRun& shown) {
+Trace RunnerUnderTest::trace_of(const NamedData& inputs, const std::vector<std::string>& values,
+                                ShownRun& shown) {
   if (values.empty()) return runner_.run(inputs, {});
   std::optional<Trace> by_taps = can_tap_ ? tapped(inputs, values, shown) : std::nullopt;
   if (by_taps && shows_inner_values(*by_taps)) return *by_taps;
@@ -197,8 +198,8 @@ Trace RunnerSubject::trace_of(const NamedData& inputs, const std::vector<std::st
   return by_taps ? *by_taps : runner_.run(inputs, {});
 }
 
-std::optional<Trace> RunnerSubject::tapped(const NamedData& inputs, const std::vector<std::string>& values,
-                                           ShownRun& shown) {
+std::optional<Trace> RunnerUnderTest::tapped(const NamedData& inputs, const std::vector<std::string>& values,
+                                             ShownRun& shown) {
   try {
     Trace trace = runner_.run(inputs, values);
     for (const std::string& text : trace.notes) note(shown, text);
@@ -211,8 +212,8 @@ std::optional<Trace> RunnerSubject::tapped(const NamedData& inputs, const std::v
   }
 }
 
-std::optional<Trace> RunnerSubject::exposed(const NamedData& inputs, const std::vector<std::string>& values,
-                                            ShownRun& shown) {
+std::optional<Trace> RunnerUnderTest::exposed(const NamedData& inputs, const std::vector<std::string>& values,
+                                              ShownRun& shown) {
   if (!make_) return std::nullopt;
   const std::set<std::string> wanted(values.begin(), values.end());
   try {
@@ -233,7 +234,7 @@ std::optional<Trace> RunnerSubject::exposed(const NamedData& inputs, const std::
   }
 }
 
-NumericsContract RunnerSubject::assumed_contract(const Node& node) const {
+NumericsContract RunnerUnderTest::assumed_contract(const Node& node) const {
   return contract_of_black_box(node);
 }
 

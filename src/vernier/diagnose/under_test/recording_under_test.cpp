@@ -1,12 +1,12 @@
-#include "vernier/diagnose/subjects/recorded_subject.h"
+#include "vernier/diagnose/under_test/recording_under_test.h"
 
 #include <algorithm>
 
-#include "vernier/diagnose/subjects/unshown_regions.h"
+#include "vernier/diagnose/under_test/unshown_regions.h"
 
 namespace vernier {
 
-NamedData RecordedSubject::run(const NamedData& inputs) {
+NamedData RecordingUnderTest::run(const NamedData& inputs) {
   NamedData outputs;
   for (TraceEntry& entry : find_(inputs).entries) {
     if (entry.is_output) outputs[entry.value] = std::move(entry.datum);
@@ -14,7 +14,7 @@ NamedData RecordedSubject::run(const NamedData& inputs) {
   return outputs;
 }
 
-ShownRun RecordedSubject::show(const NamedData& inputs, const ShowOptions& options) {
+ShownRun RecordingUnderTest::show(const NamedData& inputs, const ShowOptions& options) {
   ShownRun shown;
   shown.defaults = default_inputs(*model_.graph);
   std::set<std::string> names;
@@ -30,7 +30,7 @@ ShownRun RecordedSubject::show(const NamedData& inputs, const ShowOptions& optio
   return shown;
 }
 
-NumericsContract RecordedSubject::assumed_contract(const Node& node) const {
+NumericsContract RecordingUnderTest::assumed_contract(const Node& node) const {
   return contract_of_black_box(node);
 }
 

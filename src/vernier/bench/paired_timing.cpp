@@ -1,4 +1,4 @@
-#include "vernier/bench/duel.h"
+#include "vernier/bench/paired_timing.h"
 
 #include <cmath>
 #include <numeric>
@@ -25,7 +25,8 @@ double warm_up(Runner& runner, const NamedData& inputs, double warmup) {
 
 }  // namespace
 
-DuelResult duel(const std::vector<Runner*>& runners, const NamedData& inputs, const DuelOptions& options) {
+PairedTimes time_paired(const std::vector<Runner*>& runners, const NamedData& inputs,
+                        const PairedTimingOptions& options) {
   std::vector<size_t> block;  // runs of each runner in one round
   for (Runner* runner : runners) {
     const double each = std::max(1e-7, warm_up(*runner, inputs, options.warmup));
@@ -42,7 +43,7 @@ DuelResult duel(const std::vector<Runner*>& runners, const NamedData& inputs, co
       medians[turn].push_back(summarise(seconds).p50);
     }
   }
-  DuelResult result;
+  PairedTimes result;
   for (size_t i = 1; i < runners.size(); ++i) {
     std::vector<double> ratios;
     for (size_t round = 0; round < options.rounds; ++round)

@@ -1,4 +1,4 @@
-// A node of a small graph as a suspect, with what a faulty engine makes of it.
+// A node of a small graph as a flagged node, with what a faulty engine makes of it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -54,28 +54,28 @@ class PlantedGraph {
     throw internal_error("no node {}", name);
   }
 
-  Suspect suspect(const std::string& name, const Tensor& made) const {
-    const Node& suspected = node(name);
-    Suspect suspect;
-    suspect.node = &suspected;
-    suspect.made = {made};
-    for (const Tensor* input : pointers(suspected))
-      suspect.inputs.push_back(input == nullptr ? Tensor() : *input);
+  FlaggedNode flagged(const std::string& name, const Tensor& made) const {
+    const Node& named = node(name);
+    FlaggedNode flagged;
+    flagged.node = &named;
+    flagged.made = {made};
+    for (const Tensor* input : pointers(named))
+      flagged.inputs.push_back(input == nullptr ? Tensor() : *input);
     NumericsContract contract;
     contract.computed = contract.accumulated = ElementType::kFloat;
-    contract.stored = suspected.output(0)->type.tensor.element;
+    contract.stored = named.output(0)->type.tensor.element;
     contract.order = NumericsContract::Order::kSequential;
-    suspect.expected = ErrorModel(suspected, suspect.inputs).outputs(contract);
-    suspect.worst = deviation(suspect.expected[0], made);
-    EXPECT_FALSE(suspect.worst.is_rounding()) << "nothing is wrong with it";
-    return suspect;
+    flagged.expected = ErrorModel(named, flagged.inputs).outputs(contract);
+    flagged.worst = deviation(flagged.expected[0], made);
+    EXPECT_FALSE(flagged.worst.is_rounding()) << "nothing is wrong with it";
+    return flagged;
   }
-  Scene scene() const {
+  HypothesisContext context() const {
     return {graph(), [this](const Value& value) { return known(value); }, nullptr};
   }
   // What is to be said of an engine that makes `made` at the node.
   Reproduction diagnosed(const std::string& name, const Tensor& made) const {
-    return reproduce(suspect(name, made), scene());
+    return reproduce(flagged(name, made), context());
   }
   std::string failure(const std::string& name, const Tensor& made) const {
     const auto result = diagnosed(name, made);

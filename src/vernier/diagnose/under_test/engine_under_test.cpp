@@ -1,4 +1,4 @@
-#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
 

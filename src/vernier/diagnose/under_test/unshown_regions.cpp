@@ -1,4 +1,4 @@
-#include "vernier/diagnose/subjects/unshown_regions.h"
+#include "vernier/diagnose/under_test/unshown_regions.h"
 
 #include <algorithm>
 #include <iterator>

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "vernier/cli/options/runner_options.h"
-#include "vernier/diagnose/repairs/workshop.h"
+#include "vernier/diagnose/repairs/repair_builder.h"
 
 namespace vernier {
 
-class EngineWorkshop : public Workshop {
+class EngineRepairBuilder : public RepairBuilder {
  public:
   // `model` is what the runner runs; it outlives this.
-  EngineWorkshop(RunnerSpec spec, const RunnerModel& model, int threads);
+  EngineRepairBuilder(RunnerSpec spec, const RunnerModel& model, int threads);
 
   std::unique_ptr<Runner> make(const EngineChange& change, double seconds) override;
   bool takes(const std::string& option) const override;

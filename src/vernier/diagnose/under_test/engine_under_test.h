@@ -46,19 +46,19 @@ struct ShownRun {
   }
 };
 
-class Subject;
-using StartAgain = std::function<std::unique_ptr<Subject>()>;
+class EngineUnderTest;
+using StartAgain = std::function<std::unique_ptr<EngineUnderTest>()>;
 
-class Subject {
+class EngineUnderTest {
  public:
-  virtual ~Subject() = default;
+  virtual ~EngineUnderTest() = default;
   virtual const std::string& name() const = 0;
   // The outputs of one run, as a user has them. Throws what the engine throws.
   virtual NamedData run(const NamedData& inputs) = 0;
   // One more run, with whatever of it can be seen.
   virtual ShownRun show(const NamedData& inputs, const ShowOptions& options = {}) = 0;
   // The same engine, built or started once more; null where nobody can. What it needs outlives it.
-  virtual std::unique_ptr<Subject> fresh() { return nullptr; }
+  virtual std::unique_ptr<EngineUnderTest> fresh() { return nullptr; }
   // What a kernel does to the numbers of which nobody says so.
   virtual NumericsContract assumed_contract(const Node& node) const = 0;
   // What the kernel that made a value of the run does to the numbers, as far as anybody says.
@@ -76,7 +76,7 @@ class Subject {
     return std::nullopt;
   }
   // The same engine with another model, which outlives it, to be looked into; null where it takes no other.
-  virtual std::unique_ptr<Subject> with_model(const Model& /*model*/) { return nullptr; }
+  virtual std::unique_ptr<EngineUnderTest> with_model(const Model& /*model*/) { return nullptr; }
   // A run that takes longer than so many seconds is ended, where there is somebody to end it.
   virtual void limit_time(double /*seconds*/) {}
 };

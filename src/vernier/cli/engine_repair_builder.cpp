@@ -1,4 +1,4 @@
-#include "vernier/cli/engine_workshop.h"
+#include "vernier/cli/engine_repair_builder.h"
 
 #include "vernier/cli/options/precision_options.h"
 #include "vernier/engine/engine_runner.h"
@@ -28,10 +28,10 @@ bool has_node(const Graph& graph, const std::string& name) {
 
 }  // namespace
 
-EngineWorkshop::EngineWorkshop(RunnerSpec spec, const RunnerModel& model, int threads)
+EngineRepairBuilder::EngineRepairBuilder(RunnerSpec spec, const RunnerModel& model, int threads)
     : spec_(std::move(spec)), model_(model), threads_(threads) {}
 
-RunnerSpec EngineWorkshop::changed(const EngineChange& change) const {
+RunnerSpec EngineRepairBuilder::changed(const EngineChange& change) const {
   RunnerSpec spec = spec_;
   spec.options.erase("save-run");
   if (!change.plan.empty()) {
@@ -42,7 +42,7 @@ RunnerSpec EngineWorkshop::changed(const EngineChange& change) const {
   return spec;
 }
 
-std::unique_ptr<Runner> EngineWorkshop::make(const EngineChange& change, double seconds) {
+std::unique_ptr<Runner> EngineRepairBuilder::make(const EngineChange& change, double seconds) {
   if (spec_.kind == "engine" && (change.model.model != nullptr || !change.plan.empty()))
     throw unsupported("an engine file holds the engine that was built")
         .advise("diagnose --cpu, and build it again");
@@ -58,7 +58,7 @@ std::unique_ptr<Runner> EngineWorkshop::make(const EngineChange& change, double 
   return make_late_runner(spec, model, threads_, seconds);
 }
 
-bool EngineWorkshop::takes(const std::string& option) const {
+bool EngineRepairBuilder::takes(const std::string& option) const {
   static const std::map<std::string, std::set<std::string>> known = {{"cpu", {kDeterministicOption}},
                                                                      {kSimulated, {kDeterministicOption}},
                                                                      {kCuda, {kDeterministicOption}},
@@ -67,12 +67,12 @@ bool EngineWorkshop::takes(const std::string& option) const {
   return found != known.end() && found->second.contains(option) && !spec_.options.contains(option);
 }
 
-const PrecisionPlan* EngineWorkshop::plan(Runner& engine) const {
+const PrecisionPlan* EngineRepairBuilder::plan(Runner& engine) const {
   const auto* ours = is_built_engine(spec_) ? dynamic_cast<EngineRunner*>(&engine.original()) : nullptr;
   return ours != nullptr ? &ours->engine()->precision() : nullptr;
 }
 
-std::string EngineWorkshop::command(const EngineChange& change) const {
+std::string EngineRepairBuilder::command(const EngineChange& change) const {
   const auto path = change.model.model != nullptr ? change.model.path : model_.path;
   const RunnerSpec spec = changed(change);
   std::string text = fmt::format("vernier run {} --reference --{}", quoted(path.string()), spec.kind);

@@ -1,4 +1,4 @@
-#include "vernier/diagnose/subjects/partial_models.h"
+#include "vernier/diagnose/under_test/partial_models.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "vernier/diagnose/repairs/yardstick.h"
+#include "vernier/diagnose/repairs/evaluator.h"
 
 #include <algorithm>
 #include <chrono>
@@ -46,7 +46,7 @@ double error_of(const TensorComparison& tensor) {
 }  // namespace
 
 // What is right of a sample is computed once, however many engines are measured by it.
-class Yardstick::Remembered : public Runner {
+class Evaluator::Remembered : public Runner {
  public:
   explicit Remembered(Runner& runner) : runner_(runner) {}
 
@@ -81,7 +81,7 @@ class Yardstick::Remembered : public Runner {
   std::vector<Known> known_;
 };
 
-Yardstick::Yardstick(const Model& model, Runner& against, CompareOptions options, std::vector<Sample> samples,
+Evaluator::Evaluator(const Model& model, Runner& against, CompareOptions options, std::vector<Sample> samples,
                      Stopwatch& watch)
     : model_(model),
       against_(std::make_unique<Remembered>(against)),
@@ -89,9 +89,9 @@ Yardstick::Yardstick(const Model& model, Runner& against, CompareOptions options
       samples_(std::move(samples)),
       watch_(watch) {}
 
-Yardstick::~Yardstick() = default;
+Evaluator::~Evaluator() = default;
 
-Measured Yardstick::measure(Runner& runner, size_t times) {
+Measured Evaluator::measure(Runner& runner, size_t times) {
   ComparisonJob job;
   job.runners = {against_.get(), &runner};
   job.compare = options_;

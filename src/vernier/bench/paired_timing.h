@@ -6,7 +6,7 @@
 
 namespace vernier {
 
-struct DuelOptions {
+struct PairedTimingOptions {
   double warmup = 0.5;   // seconds of each runner before anything counts
   double duration = 3;   // seconds of each runner, at least
   size_t min_runs = 30;  // of each runner
@@ -14,7 +14,7 @@ struct DuelOptions {
   uint64_t seed = 1;
 };
 
-struct DuelResult {
+struct PairedTimes {
   std::vector<double> seconds;              // of the first runner, in order
   std::vector<std::vector<double>> others;  // of each other
   // Of each other: how many times as long it takes as the first, the median over the rounds, and its
@@ -24,6 +24,7 @@ struct DuelResult {
 };
 
 // Runs the first runner, and the others against it, on one sample. Throws what a runner throws.
-DuelResult duel(const std::vector<Runner*>& runners, const NamedData& inputs, const DuelOptions& options);
+PairedTimes time_paired(const std::vector<Runner*>& runners, const NamedData& inputs,
+                        const PairedTimingOptions& options);
 
 }  // namespace vernier

@@ -18,9 +18,9 @@ struct EngineChange {
   std::map<std::string, std::string> options;  // of the command line, "deterministic" -> "", added
 };
 
-class Workshop {
+class RepairBuilder {
  public:
-  virtual ~Workshop() = default;
+  virtual ~RepairBuilder() = default;
   // Throws what starting the engine throws; where a process runs it, a run takes at most so many seconds.
   virtual std::unique_ptr<Runner> make(const EngineChange& change, double seconds) = 0;
   // Whether the engine knows the option, and does not have it yet.

@@ -19,12 +19,12 @@ struct Measured {
   std::string trouble;  // why a run failed; empty: none did
 };
 
-class Yardstick {
+class Evaluator {
  public:
   // What is right is what `against` makes; each sample is run once. All outlive this.
-  Yardstick(const Model& model, Runner& against, CompareOptions options, std::vector<Sample> samples,
+  Evaluator(const Model& model, Runner& against, CompareOptions options, std::vector<Sample> samples,
             Stopwatch& watch);
-  ~Yardstick();
+  ~Evaluator();
 
   const std::vector<Sample>& samples() const { return samples_; }
   // All samples so many times in turn; the worst run counts.

@@ -1,8 +1,8 @@
-#include "vernier/diagnose/subjects/engine_subject.h"
+#include "vernier/diagnose/under_test/built_engine.h"
 
 #include <algorithm>
 
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/diagnose/under_test/runner_under_test.h"
 #include "vernier/engine/planned_roundings.h"
 #include "vernier/exec/group_members.h"
 #include "vernier/ops/group.h"
@@ -49,8 +49,8 @@ std::vector<std::string> in_order(const Graph& graph, const std::map<std::string
 
 }  // namespace
 
-NamedData EngineSubject::watch(const NamedData& inputs,
-                               const std::function<void(const Value& value, const Datum& datum)>& keep) {
+NamedData BuiltEngineUnderTest::watch(
+    const NamedData& inputs, const std::function<void(const Value& value, const Datum& datum)>& keep) {
   Observer observer;
   observer.after = [&](const ObservedStep& seen, int64_t) {
     for (size_t i = 0; i < seen.step().outputs.size(); ++i) {
@@ -60,7 +60,7 @@ NamedData EngineSubject::watch(const NamedData& inputs,
   return runner_.session(inputs).run(inputs, &observer);
 }
 
-ShownRun EngineSubject::show(const NamedData& inputs, const ShowOptions& options) {
+ShownRun BuiltEngineUnderTest::show(const NamedData& inputs, const ShowOptions& options) {
   const auto plan = runner_.session(inputs).plan_with_graph(inputs);
   ShownRun shown;
   std::map<std::string, size_t> bytes;
@@ -94,7 +94,7 @@ ShownRun EngineSubject::show(const NamedData& inputs, const ShowOptions& options
   return shown;
 }
 
-NumericsContract EngineSubject::assumed_contract(const Node& node) const {
+NumericsContract BuiltEngineUnderTest::assumed_contract(const Node& node) const {
   NumericsContract contract = float_contract(node);
   contract.rounds_between = true;
   return contract;

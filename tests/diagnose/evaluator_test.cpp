@@ -1,5 +1,5 @@
 // How far repaired engines are measured to be from what is right.
-#include "vernier/diagnose/repairs/yardstick.h"
+#include "vernier/diagnose/repairs/evaluator.h"
 
 #include "diagnose/odd_engine.h"
 #include "vernier/diagnose/repairs/changed_runner.h"
@@ -21,11 +21,11 @@ class RacingRunner : public OddRunner {
 };
 
 // Of four looks at the second of two runs, that is right each time by luck.
-TEST(Yardstick, TheWorstOfManyRunsCounts) {
+TEST(Evaluator, TheWorstOfManyRunsCounts) {
   const OddEngine engine({});
   ReferenceRunner reference({"", &engine.model});
   Stopwatch watch(60);
-  Yardstick yardstick(engine.model, reference, {}, {Sample{"drawn", engine.inputs, {}, {}}}, watch);
+  Evaluator evaluator(engine.model, reference, {}, {Sample{"drawn", engine.inputs, {}, {}}}, watch);
   RepairCandidate candidate;
   candidate.run = [](Runner& runner, const NamedData& inputs) {
     runner.run(inputs, {});
@@ -33,8 +33,8 @@ TEST(Yardstick, TheWorstOfManyRunsCounts) {
   };
   const auto start = [&] { return std::make_unique<RacingRunner>(RunnerModel{"", &engine.model}); };
   ChangedRunner few(start, *engine.model.graph, candidate), many(start, *engine.model.graph, candidate);
-  EXPECT_TRUE(yardstick.measure(few, 4).passes);
-  const Measured measured = yardstick.measure(many, 8);
+  EXPECT_TRUE(evaluator.measure(few, 4).passes);
+  const Measured measured = evaluator.measure(many, 8);
   EXPECT_FALSE(measured.passes);
   EXPECT_GT(measured.relative_l2, 1e-3);
 }

@@ -7,7 +7,7 @@ namespace vernier {
 
 // A node, or a group that an engine computes as one, whose results are not what it should have made of what
 // it read.
-struct Suspect {
+struct FlaggedNode {
   const Node* node = nullptr;
   // As the engine saw them, row-major, in their declared types; undefined where one is left out.
   std::vector<Tensor> inputs;
@@ -24,7 +24,7 @@ struct Suspect {
 };
 
 // Compares what the engine made of an output with what is expected, and keeps that if it is the worst so far.
-void compare_output(Suspect& suspect, size_t output);
+void compare_output(FlaggedNode& flagged, size_t output);
 
 // The ONNX nodes behind a node, those of a group in execution order, or its own name.
 std::vector<std::string> onnx_nodes_of(const Node& node);
