@@ -157,7 +157,7 @@ class Simulated(unittest.TestCase):
         status, err, report = self.run_with("--inject-fault", "wrong-tactic:0", "-v")
         self.assertEqual(status, 0, err)
         notes = json.dumps(report)
-        self.assertRegex(notes, r"in quarantine: simulated:twice for '\w+': .* is no rounding")
+        self.assertRegex(notes, r"in quarantine: simulated:twice for '[^:]+: .* is no rounding")
 
     def test_what_it_does_not_know_is_a_usage_error(self):
         for options, named in ((["--lacks", "Nosuch"], "Nosuch"), (["--streams", "0"], "streams"), (["--streams", "many"], "many"), (["--inject-fault", "drop-wait"], "drop-wait"), (["--inject-fault", "free-early:0"], "free-early"), (["--inject-fault", "residual"], "residual")):

@@ -116,7 +116,8 @@ TEST(PrecisionOfEngines, TheAuditNamesEveryNode) {
 // An attention takes over the nodes that bring its heads apart. Those, which nobody reads any more, say
 // nothing of its types.
 TEST(PrecisionOfEngines, AnAttentionOfPackedHeadsIsNarrow) {
-  const std::string constants = constant("w", {16, 48}, 1) + constant("z", {8, 8}, 2) + "const %half = f32[] hex\"0000003f\"\n" +
+  const std::string constants = constant("w", {16, 48}, 1) + constant("z", {8, 8}, 2) +
+                                "const %half = f32[] hex\"0000003f\"\n" +
                                 fmt::format(
                                     "const %five = i64[5] hex\"{}\"\nconst %thirds = i64[3] hex\"{}\"\nconst "
                                     "%first = i64[1] hex\"{}\"\n",

@@ -1,6 +1,6 @@
 #include "vernier/exec/laid_out.h"
 
-#include "vernier/exec/lone_run.h"
+#include "vernier/exec/device/lone_run.h"
 #include "vernier/exec/scratch.h"
 
 namespace vernier {

@@ -3,7 +3,7 @@
 
 #include "vernier/error_analysis/deviation.h"
 #include "vernier/exec/backend.h"
-#include "vernier/exec/lone_run.h"
+#include "vernier/exec/device/lone_run.h"
 #include "vernier/exec/scratch.h"
 #include "vernier/tune/timing_cache.h"
 #include "vernier/tune/trial_operands.h"

@@ -1,4 +1,4 @@
-#include "vernier/exec/lone_run.h"
+#include "vernier/exec/device/lone_run.h"
 
 #include <chrono>
 
