@@ -135,14 +135,24 @@ TEST_F(CublasLtTest, TheFirstWayThatKeepsToTheContractIsTaken) {
   for (const int attribute : kLtAlignments) EXPECT_EQ(library.preference[attribute], 16U);
 }
 
+// Where cuDNN is there, images of 16 bits lie channels last, and a product of rows would be another.
+TEST_F(CublasLtTest, ImagesThatLieChannelsLastAreLeft) {
+  model_ = one_node("%x: f16[1,5,2,2], %w: f16[7,5,1,1]", "%y: f16[1,7,2,2] = Conv(%x, %w)");
+  KernelRequest request = *known_request(*model_.graph->nodes().back());
+  EXPECT_TRUE(lt_product(request, reason_)) << reason_;
+  request.inputs[0]->layout = request.outputs[0]->layout = Layout::kChannelsLast;
+  EXPECT_FALSE(lt_product(request, reason_));
+  EXPECT_THAT(reason_, HasSubstr("channels lie last"));
+}
+
 TEST_F(CublasLtTest, WaysThatKeepToTheContractAreTactics) {
   Opened lt(driver_);
   software_cublaslt().ways = {{kHalfUnits}, {kHalfSums}, {kHalfUnits, kLtInComputeType, 4096}};
   model_ = one_node("%a: f16[3,5], %b: f16[5,7]", "%y: f16[3,7] = MatMul(%a, %b)");
   KernelRequest request = *known_request(*model_.graph->nodes().back());
   EXPECT_THAT(library_product_tactics(request, lt.cublaslt),
-              testing::ElementsAre("cublaslt:algorithm1", "cublaslt:algorithm3"));
-  request.tactic = "cublaslt:algorithm3";
+              testing::ElementsAre("cublaslt:algorithm1", "cublaslt:algorithm3,scheme2"));
+  request.tactic = "cublaslt:algorithm3,scheme2";
   const auto kernel = make_library_product(request, lt.cublaslt, reason_);
   ASSERT_NE(kernel, nullptr) << reason_;
   EXPECT_EQ(kernel->scratch_bytes, 4096U + 256U);

@@ -101,7 +101,8 @@ TEST(Accelerator, WhatItLeavesToTheHostIsTuned) {
 TuneResult tried(const SimulatedOptions& device) {
   const Model model = branches();
   const auto engine = engine_on(model, device);
-  engine->prepare(input_types(engine->graph(), data(64)));
+  constexpr int64_t kRows = 8192;  // so that computing takes longer than enqueueing
+  engine->prepare(input_types(engine->graph(), data(kRows)));
   for (const TuneResult& each : engine->tuning()) {
     if (each.nodes.contains("a")) return each;
   }

@@ -56,9 +56,7 @@ Engine::Engine(Content content, BuildOptions options)
 }
 
 void Engine::add_accelerator(const Driver& driver) {
-  Accelerator added{
-      driver.make(), nullptr,
-      fmt::format("{} ({}; {})", driver.name(), driver.instruction_sets(), driver.library_versions())};
+  Accelerator added{driver.make(), nullptr, driver.fingerprint()};
   if (options_.precision.constraints == PrecisionConstraints::kObey)
     added.obeying = std::make_unique<ObeyingKernels>(*added.backend, content_.precision, content_.nodes);
   accelerators_.push_back(std::move(added));
@@ -237,7 +235,7 @@ PlanChoices Engine::tune(const Graph& specialised) {
   std::map<const Backend*, Tuner> of_devices;
   for (const Accelerator& each : accelerators_) {
     const Backend& backend = each.steered();
-    of_devices.try_emplace(&backend, backend, *cache, options, constant_bytes(specialised), each.fingerprint);
+    of_devices.try_emplace(&backend, backend, *cache, options, 0, each.fingerprint);
   }
   PackedConstants packed;  // what is tried is not kept
   // Further sizes read the constants in the forms that the first ones do, as far as there are kernels for

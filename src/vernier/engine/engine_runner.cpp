@@ -24,9 +24,7 @@ std::map<std::string, std::string> EngineRunner::description() {
   std::map<std::string, std::string> said{{"engine", "vernier " + source_->engine()->device()},
                                           {"precision", summary(engine()->precision())}};
   std::vector<std::string> accelerators;
-  for (const auto& driver : engine()->options().accelerators)
-    accelerators.push_back(
-        fmt::format("{} ({}; {})", driver->name(), driver->instruction_sets(), driver->library_versions()));
+  for (const auto& driver : engine()->options().accelerators) accelerators.push_back(driver->fingerprint());
   if (!accelerators.empty()) said["accelerators"] = fmt::format("{}", fmt::join(accelerators, "; "));
   const auto& notes = engine()->precision().notes;
   if (!notes.empty()) said["notes"] = fmt::format("{}", fmt::join(notes, "; "));

@@ -57,7 +57,7 @@ void Tuner::examine(const KernelRequest& request, NearTies near_ties, const std:
     return make(asked, near_ties, reason);
   });
   TimingOptions how{kBudgets[std::clamp(options_.level, 0, 5)]};
-  if (how.budget > 0 && tactics.size() > 1) {
+  if (how.budget > 0 && tactics.size() > 1 && kernels_.device().host_visible()) {
     if (others_.size() < other_bytes_) others_.resize(other_bytes_);
     how.others = others_;
   }

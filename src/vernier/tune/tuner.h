@@ -19,7 +19,8 @@ struct TuneOptions {
   std::set<std::string> only = {};     // if not empty, the only ones that may
   std::string forced = {};             // a tactic to take wherever it serves, whatever is faster; "": none
   // Whether candidates are made, verified and timed in child processes: one that crashes, hangs or finds no
-  // memory goes into quarantine then, and does not end the build.
+  // memory goes into quarantine then, and does not end the build. Kernels of devices with memory of their own
+  // are tried in this process all the same.
   bool isolate = false;
   // How long one step of such a trial, such as making a kernel or running it once, may take before it counts
   // as hanging; or twenty times what the reference takes, where that is longer.

@@ -1,6 +1,8 @@
 // What a machine offers of one kind of device, before any engine is built for it.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -38,6 +40,10 @@ class Driver {
   // What kernels depend on besides the model: an engine runs where both are the same.
   virtual std::string instruction_sets() const = 0;
   virtual std::string library_versions() const = 0;
+  // Both, behind the name: "cuda (sm_90a, NVIDIA H200; driver 13.0, …)".
+  std::string fingerprint() const {
+    return fmt::format("{} ({}; {})", name(), instruction_sets(), library_versions());
+  }
   // Whether the machine has instructions for products of bfloat16.
   virtual bool computes_bf16() const = 0;
   virtual GroupTraits group_traits() const = 0;

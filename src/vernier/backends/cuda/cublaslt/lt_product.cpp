@@ -75,6 +75,12 @@ Addend addend_of(const KernelRequest& request, const LtProduct& joined) {
 }
 
 bool is_served(const KernelRequest& request, std::string& reason) {
+  const auto is_plain = [](const auto& operand) { return !operand || operand->layout == Layout::kPlain; };
+  if (!std::all_of(request.inputs.begin(), request.inputs.end(), is_plain) ||
+      !is_plain(request.outputs.at(0))) {
+    reason = "cuBLASLt is not asked for images whose channels lie last";
+    return false;
+  }
   const ElementType type = request.in(0).element;
   bool serves =
       type == ElementType::kFloat || type == ElementType::kFloat16 || type == ElementType::kBFloat16;

@@ -141,12 +141,15 @@ bool LtMatmul::spread(std::string& reason) {
 // The engine and its knobs, which say the same way whatever order the library names its ways in.
 std::string LtMatmul::tactic_of(const LtFound& found) const {
   constexpr std::pair<std::string_view, int> kKnobs[] = {
-      {"algorithm", kLtAlgorithmId}, {"tile", kLtTile},           {"stages", kLtStages},
-      {"split", kLtSplitK},          {"swizzle", kLtSwizzle},     {"custom", kLtCustom},
-      {"inner", kLtInnerShape},      {"cluster", kLtClusterShape}};
+      {"algorithm", kLtAlgorithmId}, {"tile", kLtTile},
+      {"stages", kLtStages},         {"split", kLtSplitK},
+      {"swizzle", kLtSwizzle},       {"custom", kLtCustom},
+      {"inner", kLtInnerShape},      {"cluster", kLtClusterShape},
+      {"scheme", kLtReductionScheme}};
   std::string name = "cublaslt:";
   for (const auto& [knob, attribute] : kKnobs) {
-    const size_t bytes = attribute >= kLtInnerShape ? sizeof(uint16_t) : sizeof(uint32_t);
+    const size_t bytes =
+        attribute == kLtInnerShape || attribute == kLtClusterShape ? sizeof(uint16_t) : sizeof(uint32_t);
     uint32_t value = 0;
     size_t written = 0;
     // Libraries before 12 do not know the last ones.
