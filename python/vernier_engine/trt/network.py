@@ -1,0 +1,280 @@
+"""The network that a parser read: layers are the nodes of the ONNX graph, by the names that Vernier gives them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from .. import verbs
+from ..errors import Usage
+from ._strict import Ignored, NotOffered, Only, Reporting, Strict
+from .edit import GraphEdits
+from .enums import NetworkDefinitionCreationFlag, TensorFormat, TensorLocation, layer_type
+from .logger import ILogger
+from .types import DataType, Dims, data_type, onnx_number
+
+_TYPES_STAY = "inputs and outputs have the types of the model: put a Cast into the ONNX model"
+
+
+class ITensor(Strict):
+    """A value of the graph."""
+
+    location = Only(TensorLocation.DEVICE, "tensors have one place")
+    allowed_formats = Only(1 << TensorFormat.LINEAR, "inputs and outputs have the layout of the model")
+    is_shape_tensor, is_execution_tensor, broadcast_across_batch = False, True, False
+
+    def __init__(self, network: INetworkDefinition, name: str, described: str) -> None:
+        self._network, self._name = network, name
+        self._type, sizes = re.match(r"([^\[]*)(?:\[(.*)\])?", described).groups()  # type: ignore[union-attr]
+        self._sizes = sizes.split(", ") if sizes else []
+        self._range: tuple[float, float] | None = None
+
+    @property
+    def name(self) -> str:
+        """That of the ONNX value."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        if name != self._name:
+            raise NotOffered(f"ITensor.name = {name!r}: tensors have the names of the ONNX model: rename '{self._name}' there")
+
+    @property
+    def shape(self) -> Dims:
+        """Sizes, -1 for those that are known only when running."""
+        return Dims(int(each) if re.fullmatch(r"\d+", each) else -1 for each in self._sizes)
+
+    @shape.setter
+    def shape(self, shape: Sequence[int]) -> None:
+        """Fixes sizes of an input that are not known yet."""
+        if not self.is_network_input or len(shape) != len(self._sizes):
+            raise NotOffered(f"ITensor.shape = {tuple(shape)}: only inputs take sizes, as many as they have ('{self._name}' has {len(self._sizes)})")
+        wrong = [each for each, size in zip(self.shape, shape) if each not in (-1, size)]
+        if wrong:
+            raise NotOffered(f"ITensor.shape = {tuple(shape)}: the model declares {self.shape} for '{self._name}': change it there")
+        if self.shape != list(shape):
+            self._network._edits.sizes[self._name] = dict(zip(self._sizes, map(int, shape)))
+            self._sizes = [str(int(size)) for size in shape]
+
+    @property
+    def dtype(self) -> DataType:
+        """As the model declares it."""
+        return data_type(self._type)
+
+    @dtype.setter
+    def dtype(self, dtype: DataType) -> None:
+        if dtype != self.dtype:
+            raise NotOffered(f"ITensor.dtype = {DataType(dtype)}: {_TYPES_STAY}")
+
+    @property
+    def dynamic_range(self) -> tuple[float, float] | None:
+        """The range of values that int8 quantises, where the script sets one."""
+        return self._range
+
+    @dynamic_range.setter
+    def dynamic_range(self, values: Sequence[float]) -> None:
+        self.set_dynamic_range(*values)
+
+    def set_dynamic_range(self, min: float, max: float) -> bool:  # noqa: A002 (TensorRT calls it so)
+        """Sets it; False where it is no range."""
+        if not (math.isfinite(min) and math.isfinite(max) and min < max):
+            return False
+        self._range = (float(min), float(max))
+        return True
+
+    def reset_dynamic_range(self) -> None:
+        """Forgets it."""
+        self._range = None
+
+    @property
+    def is_network_input(self) -> bool:
+        """True for an input of the model."""
+        return any(self is each for each in self._network._inputs)
+
+    @property
+    def is_network_output(self) -> bool:
+        """True for an output of the network."""
+        return any(self is each for each in self._network._outputs)
+
+
+class ILayer(Strict):
+    """A node."""
+
+    metadata = ""
+
+    def __init__(self, described: Mapping[str, Any], inputs: list[ITensor], outputs: list[ITensor]) -> None:
+        self.type, self._operator = layer_type(described["op"]), described["op"]
+        self._name, self._inputs, self._outputs = described["name"], inputs, outputs
+        self._precision: DataType | None = None
+        self._output_types: dict[int, DataType] = {}
+
+    type: Any = None
+
+    @property
+    def name(self) -> str:
+        """As in Vernier's reports: nodes without a name have one of their operator."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        raise NotOffered(f"ILayer.name = {name!r}: layers have the names of the ONNX nodes: rename '{self._name}' there")
+
+    @property
+    def num_inputs(self) -> int:
+        """With constants."""
+        return len(self._inputs)
+
+    @property
+    def num_outputs(self) -> int:
+        """How many values it makes."""
+        return len(self._outputs)
+
+    def get_input(self, index: int) -> ITensor | None:
+        """None where there is none."""
+        return self._inputs[index] if 0 <= index < len(self._inputs) else None
+
+    def get_output(self, index: int) -> ITensor | None:
+        """None where there is none."""
+        return self._outputs[index] if 0 <= index < len(self._outputs) else None
+
+    @property
+    def precision(self) -> DataType:
+        """What it is to compute in; float32 unless that is set."""
+        return DataType.FLOAT if self._precision is None else self._precision
+
+    @precision.setter
+    def precision(self, precision: DataType) -> None:
+        self._precision = DataType(precision)
+
+    @property
+    def precision_is_set(self) -> bool:
+        """True if the script has set it."""
+        return self._precision is not None
+
+    def reset_precision(self) -> None:
+        """Leaves it to the builder again."""
+        self._precision = None
+
+    def get_output_type(self, index: int) -> DataType:
+        """What an output is to be stored in, or is declared as."""
+        return self._output_types.get(index) or self._outputs[index].dtype
+
+    def set_output_type(self, index: int, dtype: DataType) -> None:
+        """What an output is to be stored in. A node of Vernier stores all of them in one type."""
+        self._output_types[index] = DataType(dtype)
+
+    def output_type_is_set(self, index: int) -> bool:
+        """True if the script has set it."""
+        return index in self._output_types
+
+    def reset_output_type(self, index: int) -> None:
+        """Leaves it to the builder again."""
+        self._output_types.pop(index, None)
+
+
+class INetworkDefinition(Reporting):
+    """Empty until a parser has read a model into it."""
+
+    _refused = {
+        "add_*": "networks come from ONNX models: build the layer with onnx.helper, or export it",
+        "remove_tensor": "change the ONNX model",
+        "set_weights_name": "weights have the names of the ONNX model",
+    }
+    error_recorder = Ignored(None, "errors go to the logger")
+    has_implicit_batch_dimension, has_explicit_precision = False, False
+
+    def __init__(self, logger: ILogger, flags: int) -> None:
+        super().__init__(logger)
+        self.name, self.flags = "model", flags
+        self._model: Path | None = None
+        self._edits = GraphEdits()
+        self._inputs: list[ITensor] = []
+        self._outputs: list[ITensor] = []
+        self._layers: list[ILayer] = []
+
+    name, flags = "", 0
+
+    def _read(self, model: Path, keeps: TemporaryDirectory | None) -> None:
+        """What `vernier inspect` finds in a model; `keeps` is the folder of a temporary file."""
+        found = verbs.inspect(model, show="layers").json
+        self._model, self._keeps = model, keeps
+        values: dict[str, ITensor] = {}
+
+        def value(name: str, described: str) -> ITensor:
+            return values.setdefault(name, ITensor(self, name, described))
+
+        self._inputs = [value(each["name"], each["type"]) for each in found["inputs"]]
+        for layer in found["layers"]:
+            if layer["depth"] == 0:  # those of branches and loops are inside of their node
+                sides = [[value(*each.rsplit(": ", 1)) for each in layer[side] if ": " in each] for side in ("inputs", "outputs")]
+                self._layers.append(ILayer(layer, *sides))
+        self._outputs = [value(each["name"], each["type"]) for each in found["outputs"]]
+
+    def _model_to_build(self, folder: str) -> Path:
+        """The model with what the script changed."""
+        if self._model is None:
+            raise Usage("the network is empty: no parser has read a model into it")
+        outputs = [(each.name, onnx_number(each.dtype), each._sizes) for each in self._outputs] if self._edits.outputs_changed else []
+        return self._edits.applied(self._model, outputs, folder)
+
+    def get_flag(self, flag: NetworkDefinitionCreationFlag) -> bool:
+        """As the network was created."""
+        return flag == NetworkDefinitionCreationFlag.EXPLICIT_BATCH or bool(self.flags >> flag & 1)
+
+    @property
+    def num_inputs(self) -> int:
+        """Of the model."""
+        return len(self._inputs)
+
+    @property
+    def num_outputs(self) -> int:
+        """With those that are marked."""
+        return len(self._outputs)
+
+    @property
+    def num_layers(self) -> int:
+        """Nodes of the graph, without those inside of branches and loops."""
+        return len(self._layers)
+
+    def get_input(self, index: int) -> ITensor:
+        """An input of the model."""
+        return self._inputs[index]
+
+    def get_output(self, index: int) -> ITensor:
+        """An output of the network."""
+        return self._outputs[index]
+
+    def get_layer(self, index: int) -> ILayer:
+        """In the order of the model."""
+        return self._layers[index]
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    def __getitem__(self, index: int) -> ILayer:
+        return self._layers[index]
+
+    def __iter__(self) -> Iterator[ILayer]:
+        return iter(self._layers)
+
+    def mark_output(self, tensor: ITensor) -> None:
+        """Makes a value an output, too."""
+        if not tensor.is_network_output:
+            self._outputs.append(tensor)
+            self._edits.outputs_changed = True
+
+    def unmark_output(self, tensor: ITensor) -> None:
+        """An output is none any more."""
+        if not tensor.is_network_output:
+            raise Usage(f"'{tensor.name}' is no output of the network")
+        self._outputs = [each for each in self._outputs if each is not tensor]
+        self._edits.outputs_changed = True
+
+    def _ranges(self) -> dict[str, dict[str, float]]:
+        """What the script knows of values, as scales.json has it."""
+        found = [*self._inputs, *(each for layer in self._layers for each in layer._outputs)]
+        return {each.name: {"min": each._range[0], "max": each._range[1]} for each in found if each._range is not None}
