@@ -13,7 +13,7 @@ from ._strict import NotOffered
 from .builder import Builder
 from .calibration import IInt8Calibrator, IInt8EntropyCalibrator, IInt8EntropyCalibrator2, IInt8LegacyCalibrator, IInt8MinMaxCalibrator
 from .config import IBuilderConfig, ITimingCache
-from .context import IExecutionContext, IOutputAllocator, IProfiler, Profiler
+from .context import NO_DEVICE_MEMORY, IExecutionContext, IOutputAllocator, IProfiler, Profiler
 from .enums import (
     BuilderFlag, CalibrationAlgoType, DeviceType, EngineCapability, ErrorCode, ExecutionContextAllocationStrategy,
     HardwareCompatibilityLevel, LayerInformationFormat, LayerType, MemoryPoolType, NetworkDefinitionCreationFlag, OnnxParserFlag,
@@ -44,8 +44,8 @@ _NOT_OFFERED = {
     "CaffeParser": "TensorRT has it no more: export to ONNX",
     "IAlgorithmSelector": "tactics are chosen by config.vernier_options = {'tactics': '-winograd'}",
     "IProgressMonitor": "give config.vernier_options = {'progress': function}",
-    "IGpuAllocator": "sessions get their working memory themselves",
-    "IGpuAsyncAllocator": "sessions get their working memory themselves",
+    "IGpuAllocator": NO_DEVICE_MEMORY,
+    "IGpuAsyncAllocator": NO_DEVICE_MEMORY,
     "IErrorRecorder": "errors go to the logger",
     "IDebugListener": "inner values are shown by vernier_engine.compare(..., layers=True)",
     "Weights": "networks come from ONNX models",

@@ -14,6 +14,7 @@ from ..errors import Unsupported, Usage, VernierError
 from ._strict import Ignored, Only, Reporting
 from .calibration import scales_of
 from .config import IBuilderConfig
+from .context import NO_DEVICE_MEMORY
 from .enums import BuilderFlag, NetworkDefinitionCreationFlag
 from .logger import ILogger, Severity
 from .network import INetworkDefinition
@@ -38,7 +39,7 @@ class Builder(Reporting):
     }  # fmt: skip
     max_batch_size = Ignored(1, "batches are sizes of inputs: set a profile")
     max_threads = Ignored(1, "give vernier_options = {'threads': 4} of the configuration")
-    gpu_allocator = Only(None, "sessions get their working memory themselves")
+    gpu_allocator = Only(None, NO_DEVICE_MEMORY)
     error_recorder = Ignored(None, "errors go to the logger")
     # Scripts ask whether a flag will be taken. What a type saves on this machine is in docs/precision.md.
     platform_has_fast_fp16, platform_has_fast_int8, platform_has_tf32 = True, True, False
@@ -138,13 +139,14 @@ class Builder(Reporting):
         options |= {name: True for name, flag in (("fp16", BuilderFlag.FP16), ("bf16", BuilderFlag.BF16)) if config.get_flag(flag)}
         if config.get_flag(BuilderFlag.INT8):
             options |= self._int8(network, config, model, folder)
-        layers, notes = layer_options(network)
+        obey = config.get_flag(BuilderFlag.OBEY_PRECISION_CONSTRAINTS)
+        layers, notes = layer_options(network, obey)
         for note in notes:
             self._log(Severity.WARNING, note)
         options |= layers
         if layers or any(options.get(name) for name in ("fp16", "bf16", "int8")):
             # Without a flag TensorRT falls back without a word; to say so is the least.
-            options["precision_constraints"] = "obey" if config.get_flag(BuilderFlag.OBEY_PRECISION_CONSTRAINTS) else "prefer"
+            options["precision_constraints"] = "obey" if obey else "prefer"
         return options
 
     def _int8(self, network: INetworkDefinition, config: IBuilderConfig, model: Path, folder: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from .types import Dims
 if TYPE_CHECKING:
     from .runtime import ICudaEngine
 
+NO_DEVICE_MEMORY = "sessions get their working memory themselves"
 _FUNCTIONS = {"min": min, "max": max, "floordiv": operator.floordiv}
 _WORDS = re.compile(r"\s*(?:(\d+)|`([^`]*)`|([A-Za-z_][\w.?:]*)|([-+*(),]))")
 
@@ -80,16 +81,18 @@ class IOutputAllocator:
 class IExecutionContext(Reporting):
     """A session. Runs have ended when the calls return, also those that are called asynchronous."""
 
-    _refused = {"set_device_memory*": "sessions get their working memory themselves", "device_memory": "sessions get their working memory themselves",
-                "set_shape_input": "values of inputs are read where they lie", "execute_async": "engines with an implicit batch are gone: use execute_async_v2",
-                "execute": "engines with an implicit batch are gone: use execute_v2"}  # fmt: skip
+    _refused = {
+        "set_shape_input": "values of inputs are read where they lie",
+        "execute_async": "engines with an implicit batch are gone: use execute_async_v2",
+        "execute": "engines with an implicit batch are gone: use execute_v2",
+    }
     profiler: IProfiler | None = None
     name = ""
     debug_sync = Ignored(False, "runs have ended when they return")
     enqueue_emits_profile = Ignored(True, "a run with a profiler reports to it at once")
     persistent_cache_limit, nvtx_verbosity = Ignored(0, "the CPU has no such choice"), Ignored(0, "it is for profilers of NVIDIA")
     error_recorder = Ignored(None, "errors go to the logger")
-    temporary_allocator = Only(None, "sessions get their working memory themselves")
+    device_memory, temporary_allocator = Ignored(0, NO_DEVICE_MEMORY), Only(None, NO_DEVICE_MEMORY)
 
     def __init__(self, engine: ICudaEngine, logger: ILogger | None) -> None:
         super().__init__(logger)
@@ -171,6 +174,11 @@ class IExecutionContext(Reporting):
         self._engine._info(name)
         self._addresses[name] = _address(memory)
         return True
+
+    def set_device_memory(self, memory: int, size: int) -> None:
+        """Changes nothing."""
+        del memory, size
+        self._note("set_device_memory", NO_DEVICE_MEMORY)
 
     def set_input_consumed_event(self, event: int) -> bool:
         """Inputs are consumed when a run returns."""

@@ -182,9 +182,7 @@ memcpy_htod_async, memcpy_dtoh_async, memcpy_dtod_async = memcpy_htod, memcpy_dt
 
 def memset_d8(dest: Any, data: int, count: int) -> None:
     """Sets bytes."""
-    address = memory.as_address(dest)
-    memory.require(address, count, True, "what is written")
-    memory.array_at(address, (count,), np.uint8)[...] = data
+    memory.fill(dest, data, count)
 
 
 def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray:

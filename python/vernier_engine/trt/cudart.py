@@ -4,6 +4,7 @@ return a tuple, of which the first is the error."""
 from __future__ import annotations
 
 import itertools
+import time
 from typing import Any
 
 from ..errors import Usage
@@ -30,6 +31,7 @@ class cudaMemcpyKind(Numbered):
 
 _OK = cudaError_t.cudaSuccess
 _handles = itertools.count(1)
+_times: dict[int, float] = {}
 _owned: dict[int, memory.Allocation] = {}
 
 
@@ -81,6 +83,15 @@ def cudaMemcpyAsync(to: Any, source: Any, size: int, kind: cudaMemcpyKind, strea
     return cudaMemcpy(to, source, size, kind)
 
 
+def cudaMemset(pointer: Any, value: int, size: int) -> tuple[cudaError_t]:
+    """Sets bytes; an error where there is no memory."""
+    try:
+        memory.fill(pointer, value, size)
+    except Usage:
+        return (cudaError_t.cudaErrorInvalidValue,)
+    return (_OK,)
+
+
 def cudaStreamCreate() -> tuple[cudaError_t, int]:
     """The order of calls, which is that of the script."""
     return _OK, next(_handles)
@@ -99,6 +110,34 @@ def cudaStreamSynchronize(stream: Any) -> tuple[cudaError_t]:
 
 
 cudaStreamDestroy = cudaStreamSynchronize
+
+
+def cudaEventCreate() -> tuple[cudaError_t, int]:
+    """A point in time."""
+    made = next(_handles)
+    _times[made] = time.perf_counter()
+    return _OK, made
+
+
+def cudaEventRecord(event: int, stream: Any = 0) -> tuple[cudaError_t]:
+    """Is now."""
+    del stream
+    _times[event] = time.perf_counter()
+    return (_OK,)
+
+
+def cudaEventElapsedTime(start: int, end: int) -> tuple[cudaError_t, float]:
+    """Milliseconds."""
+    return _OK, (_times[end] - _times[start]) * 1e3
+
+
+def cudaEventDestroy(event: int) -> tuple[cudaError_t]:
+    """Forgets it."""
+    _times.pop(event, None)
+    return (_OK,)
+
+
+cudaEventSynchronize = cudaStreamSynchronize
 
 
 def cudaDeviceSynchronize() -> tuple[cudaError_t]:

@@ -97,3 +97,10 @@ def copy(to: Any, source: Any, size: int) -> None:
     require(target, size, True, "what is written")
     require(origin, size, False, "what is read")
     ctypes.memmove(target, origin, size)
+
+
+def fill(to: Any, value: int, size: int) -> None:
+    """Sets bytes."""
+    address = as_address(to)
+    require(address, size, True, "what is written")
+    ctypes.memset(address, value, size)

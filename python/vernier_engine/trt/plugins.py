@@ -13,7 +13,7 @@ class _Refused:
     """A class that scripts derive from in TensorRT."""
 
     def __init_subclass__(cls, **_: Any) -> None:
-        if cls.__module__ != __name__:
+        if getattr(cls, "__module__", "") != __name__:
             raise NotOffered(f"{cls.__name__} is derived from {cls.__mro__[1].__name__}: {_HOW}")
 
     def __init__(self, *_: Any, **__: Any) -> None:

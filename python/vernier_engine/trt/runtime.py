@@ -13,13 +13,12 @@ from .. import _core, verbs
 from ..engine import Engine
 from ..errors import Usage, VernierError
 from ..session import _ENGINE_MAGIC, TensorInfo, _info
-from ._strict import Ignored, NotOffered, Only, Reporting, Strict
-from .context import IExecutionContext
+from ._strict import Ignored, Only, Reporting, Strict
+from .context import NO_DEVICE_MEMORY, IExecutionContext
 from .enums import EngineCapability, ExecutionContextAllocationStrategy, LayerInformationFormat, TensorFormat, TensorIOMode, TensorLocation
 from .logger import ILogger, Severity
 from .types import DataType, Dims, data_type
 
-_NO_MEMORY_OF_DEVICES = "sessions get their working memory themselves"
 
 
 class IHostMemory(bytes):
@@ -45,7 +44,7 @@ class Runtime(Reporting):
 
     _refused = {"load_runtime": "there is no lean runtime"}
     DLA_core, num_DLA_cores = Only(-1, "there is no DLA"), 0
-    gpu_allocator = Only(None, _NO_MEMORY_OF_DEVICES)
+    gpu_allocator = Only(None, NO_DEVICE_MEMORY)
     error_recorder, max_threads = Ignored(None, "errors go to the logger"), Ignored(1, "loading takes one thread")
     engine_host_code_allowed = Ignored(False, "engine files hold no code")
     temporary_directory = Ignored("", "engines are written to the folder of TMPDIR")
@@ -81,7 +80,6 @@ class ICudaEngine(Reporting):
     _refused = {
         "get_weight_streaming*": "memory of the CPU needs no such choice",
         "weight_streaming*": "memory of the CPU needs no such choice",
-        "create_execution_context_without_device_memory": _NO_MEMORY_OF_DEVICES,
         "is_debug_tensor": "inner values are shown by vernier_engine.compare(..., layers=True)",
     }
     error_recorder = Ignored(None, "errors go to the logger")
@@ -130,9 +128,13 @@ class ICudaEngine(Reporting):
 
     def create_execution_context(self, strategy: Any = ExecutionContextAllocationStrategy.STATIC) -> IExecutionContext:
         """A session of its own: contexts of one engine run at the same time."""
-        if strategy == ExecutionContextAllocationStrategy.USER_MANAGED:
-            raise NotOffered(f"create_execution_context({strategy}): {_NO_MEMORY_OF_DEVICES}")
+        if strategy != ExecutionContextAllocationStrategy.STATIC:
+            self._note(str(strategy), NO_DEVICE_MEMORY)
         return IExecutionContext(self, self._logger)
+
+    def create_execution_context_without_device_memory(self) -> IExecutionContext:
+        """As create_execution_context: there is no memory of a device to be given."""
+        return self.create_execution_context()
 
     def create_engine_inspector(self) -> EngineInspector:
         """Tells what the engine is made of."""
