@@ -28,20 +28,30 @@ class ITensor(Strict):
     is_shape_tensor, is_execution_tensor, broadcast_across_batch = False, True, False
 
     def __init__(self, network: INetworkDefinition, name: str, described: str) -> None:
-        self._network, self._name = network, name
+        self._network, self._name, self._declared = network, name, name
+        self._range: tuple[float, float] | None = None
+        self._describe(described)
+
+    def _describe(self, described: str) -> None:
+        """By what `inspect` prints: f32[N, 3]."""
         self._type, sizes = re.match(r"([^\[]*)(?:\[(.*)\])?", described).groups()  # type: ignore[union-attr]
         self._sizes = sizes.split(", ") if sizes else []
-        self._range: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
-        """That of the ONNX value."""
+        """That of the ONNX value, or what the script has made of it."""
         return self._name
 
     @name.setter
     def name(self, name: str) -> None:
-        if name != self._name:
-            raise NotOffered(f"ITensor.name = {name!r}: tensors have the names of the ONNX model: rename '{self._name}' there")
+        """Renames an input or output."""
+        if name == self._name:
+            return
+        if not (self.is_network_input or self.is_network_output):
+            raise NotOffered(f"ITensor.name = {name!r}: only inputs and outputs are renamed: rename '{self._name}' in the ONNX model")
+        if name in (each.name for each in self._network._values.values()):
+            raise Usage(f"there is a tensor '{name}' already")
+        self._network._edits.names[self._declared] = self._name = name
 
     @property
     def shape(self) -> Dims:
@@ -50,15 +60,12 @@ class ITensor(Strict):
 
     @shape.setter
     def shape(self, shape: Sequence[int]) -> None:
-        """Fixes sizes of an input that are not known yet."""
-        if not self.is_network_input or len(shape) != len(self._sizes):
-            raise NotOffered(f"ITensor.shape = {tuple(shape)}: only inputs take sizes, as many as they have ('{self._name}' has {len(self._sizes)})")
-        wrong = [each for each, size in zip(self.shape, shape) if each not in (-1, size)]
-        if wrong:
-            raise NotOffered(f"ITensor.shape = {tuple(shape)}: the model declares {self.shape} for '{self._name}': change it there")
+        """Other sizes of an input; those of all that follows from it change with them, and errors say where they cannot."""
+        if not self.is_network_input or len(shape) != len(self._sizes) or any(size < 0 for size in shape):
+            raise NotOffered(f"ITensor.shape = {tuple(shape)}: only inputs take sizes, as many as they have ('{self._name}' has {self.shape})")
         if self.shape != list(shape):
-            self._network._edits.sizes[self._name] = dict(zip(self._sizes, map(int, shape)))
-            self._sizes = [str(int(size)) for size in shape]
+            self._network._edits.sizes[self._declared] = list(map(int, shape))
+            self._network._inspect_again()
 
     @property
     def dtype(self) -> DataType:
@@ -195,6 +202,7 @@ class INetworkDefinition(Reporting):
         self._inputs: list[ITensor] = []
         self._outputs: list[ITensor] = []
         self._layers: list[ILayer] = []
+        self._values: dict[str, ITensor] = {}
 
     name, flags = "", 0
 
@@ -202,23 +210,24 @@ class INetworkDefinition(Reporting):
         """What `vernier inspect` finds in a model; `keeps` is the folder of a temporary file."""
         found = verbs.inspect(model, show="layers").json
         self._model, self._keeps = model, keeps
-        values: dict[str, ITensor] = {}
+        self._values = {name: ITensor(self, name, described) for name, described in _described(found).items()}
+        self._inputs = [self._values[each["name"]] for each in found["inputs"]]
+        for layer in _own(found["layers"]):
+            self._layers.append(ILayer(layer, *([self._values[name] for name, _ in _pairs(layer[side])] for side in ("inputs", "outputs"))))
+        self._outputs = [self._values[each["name"]] for each in found["outputs"]]
 
-        def value(name: str, described: str) -> ITensor:
-            return values.setdefault(name, ITensor(self, name, described))
-
-        self._inputs = [value(each["name"], each["type"]) for each in found["inputs"]]
-        for layer in found["layers"]:
-            if layer["depth"] == 0:  # those of branches and loops are inside of their node
-                sides = [[value(*each.rsplit(": ", 1)) for each in layer[side] if ": " in each] for side in ("inputs", "outputs")]
-                self._layers.append(ILayer(layer, *sides))
-        self._outputs = [value(each["name"], each["type"]) for each in found["outputs"]]
+    def _inspect_again(self) -> None:
+        """Sizes follow from those of inputs."""
+        with TemporaryDirectory(prefix="vernier-network-") as folder:
+            described = _described(verbs.inspect(self._model_to_build(folder), show="layers").json)
+        for each in self._values.values():
+            each._describe(described.get(each.name, f"{each._type}[{', '.join(each._sizes)}]"))
 
     def _model_to_build(self, folder: str) -> Path:
         """The model with what the script changed."""
         if self._model is None:
             raise Usage("the network is empty: no parser has read a model into it")
-        outputs = [(each.name, onnx_number(each.dtype), each._sizes) for each in self._outputs] if self._edits.outputs_changed else []
+        outputs = [(each._declared, onnx_number(each.dtype), each._sizes) for each in self._outputs] if self._edits.outputs_changed else []
         return self._edits.applied(self._model, outputs, folder)
 
     def get_flag(self, flag: NetworkDefinitionCreationFlag) -> bool:
@@ -278,3 +287,19 @@ class INetworkDefinition(Reporting):
         """What the script knows of values, as scales.json has it."""
         found = [*self._inputs, *(each for layer in self._layers for each in layer._outputs)]
         return {each.name: {"min": each._range[0], "max": each._range[1]} for each in found if each._range is not None}
+
+
+def _own(layers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without those of branches and loops, which are inside of their node."""
+    return [layer for layer in layers if layer["depth"] == 0]
+
+
+def _pairs(values: list[str]) -> list[list[str]]:
+    """Names and types; inputs that are left out have neither."""
+    return [each.rsplit(": ", 1) for each in values if ": " in each]
+
+
+def _described(found: Mapping[str, Any]) -> dict[str, str]:
+    """What `inspect` says of each value."""
+    sides = [layer[side] for layer in _own(found["layers"]) for side in ("inputs", "outputs")]
+    return {each["name"]: each["type"] for side in ("outputs", "inputs") for each in found[side]} | {name: text for side in sides for name, text in _pairs(side)}

@@ -67,6 +67,20 @@ def test_a_network_tells_of_its_model(parsed):
         network.unmark_output(ids)
 
 
+def test_inputs_are_renamed_and_resized_where_the_model_allows_it(parsed, log):
+    builder, network, config, _ = parsed("mlp")
+    x, y = network.get_input(0), network.get_output(0)
+    x.name, y.name = "input", "output"
+    x.shape = (3, 16)
+    assert y.shape == (3, 8) and network[0].get_output(0).shape == (3, 32) and x.name == "input"
+    with pytest.raises(vn.Usage, match="there is a tensor 'output' already"):
+        x.name = "output"
+    engine = builder.build_engine(network, config)
+    assert {name: tuple(engine.get_tensor_shape(name)) for name in engine} == {"input": (3, 16), "output": (3, 8)}
+    with pytest.raises(vn.VernierError, match="gemm"):
+        x.shape = (3, 17)
+
+
 def test_nodes_without_a_name_have_one_of_their_operator(parser, tmp_path):
     nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Relu", ["r"], ["y"])]
     path = save(tmp_path / "nameless.onnx", nodes, [("x", TensorProto.FLOAT, [2])], [("y", TensorProto.FLOAT, [2])])
