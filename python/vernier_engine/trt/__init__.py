@@ -19,8 +19,9 @@ from .enums import (
     HardwareCompatibilityLevel, LayerInformationFormat, LayerType, MemoryPoolType, NetworkDefinitionCreationFlag, OnnxParserFlag,
     PreviewFeature, ProfilingVerbosity, QuantizationFlag, TacticSource, TensorFormat, TensorIOMode, TensorLocation,
 )  # fmt: skip
+from .layers import ILayer, ITensor
 from .logger import ILogger, Logger
-from .network import ILayer, INetworkDefinition, ITensor
+from .network import INetworkDefinition
 from .parser import OnnxParser, ParserError
 from .plugins import (
     IPluginCreator, IPluginCreatorV3One, IPluginRegistry, IPluginV2, IPluginV2DynamicExt, IPluginV2Ext, IPluginV2IOExt, IPluginV3,
@@ -28,6 +29,7 @@ from .plugins import (
     init_libnvinfer_plugins,
 )  # fmt: skip
 from .profile import IOptimizationProfile
+from .refit import OnnxParserRefitter, Refitter
 from .runtime import EngineInspector, ICudaEngine, IHostMemory, Runtime
 from .types import (
     DataType, Dims, Dims2, Dims3, Dims4, DimsHW, bfloat16, bool, float16, float32, fp4, fp8, int4, int8, int32, int64, nptype, uint8,
@@ -38,8 +40,6 @@ from .types import (
 __version__ = "10.0.1"
 
 _NOT_OFFERED = {
-    "Refitter": "engines are not changed once they are loaded: vernier_engine.build(model, refit=engine) takes over the choices of an engine",
-    "OnnxParserRefitter": "vernier_engine.build(model, refit=engine) takes over the choices of an engine",
     "UffParser": "TensorRT has it no more: export to ONNX",
     "CaffeParser": "TensorRT has it no more: export to ONNX",
     "IAlgorithmSelector": "tactics are chosen by config.vernier_options = {'tactics': '-winograd'}",
@@ -67,8 +67,8 @@ __all__ = [
     "IOptimizationProfile", "IOutputAllocator", "IPluginCreator", "IPluginCreatorV3One", "IPluginRegistry", "IPluginV2",
     "IPluginV2DynamicExt", "IPluginV2Ext", "IPluginV2IOExt", "IPluginV3", "IPluginV3OneBuild", "IPluginV3OneCore",
     "IPluginV3OneRuntime", "IProfiler", "ITensor", "ITimingCache", "LayerInformationFormat", "LayerType", "Logger", "MemoryPoolType",
-    "NetworkDefinitionCreationFlag", "NotOffered", "OnnxParser", "OnnxParserFlag", "ParserError", "PluginField",
-    "PluginFieldCollection", "PreviewFeature", "ProfilingVerbosity", "Profiler", "QuantizationFlag", "Runtime", "TacticSource",
+    "NetworkDefinitionCreationFlag", "NotOffered", "OnnxParser", "OnnxParserFlag", "OnnxParserRefitter", "ParserError", "PluginField",
+    "PluginFieldCollection", "PreviewFeature", "ProfilingVerbosity", "Profiler", "QuantizationFlag", "Refitter", "Runtime", "TacticSource",
     "TensorFormat", "TensorIOMode", "TensorLocation", "bfloat16", "bool", "cuda", "cudart", "float16", "float32", "fp4", "fp8",
     "get_plugin_registry", "init_libnvinfer_plugins", "int4", "int8", "int32", "int64", "nptype", "uint8", "volume",
 ]  # fmt: skip

@@ -24,6 +24,7 @@ from .profile import IOptimizationProfile
 from .runtime import ICudaEngine, IHostMemory
 
 _TYPE_FLAGS = (BuilderFlag.FP16, BuilderFlag.BF16, BuilderFlag.INT8)
+_PLAIN = (("fp16", BuilderFlag.FP16), ("bf16", BuilderFlag.BF16), ("strip_weights", BuilderFlag.STRIP_PLAN))
 _MOST_LISTED = 20
 
 
@@ -136,7 +137,7 @@ class Builder(Reporting):
                 options[name] = [{key: dims[index] for key, dims in profile._shapes.items()} for profile in config._profiles]
         if config.max_workspace_size:
             options["workspace"] = f"{int(config.max_workspace_size)}B"
-        options |= {name: True for name, flag in (("fp16", BuilderFlag.FP16), ("bf16", BuilderFlag.BF16)) if config.get_flag(flag)}
+        options |= {name: True for name, flag in _PLAIN if config.get_flag(flag)}
         if config.get_flag(BuilderFlag.INT8):
             options |= self._int8(network, config, model, folder)
         obey = config.get_flag(BuilderFlag.OBEY_PRECISION_CONSTRAINTS)
@@ -204,7 +205,8 @@ class Builder(Reporting):
         severity = Severity.WARNING if wrong else Severity.INFO
         self._log(severity, f"precision audit: {len(wrong)} of {len(audit.nodes)} nodes differ from what was asked for")
         for each in wrong[:_MOST_LISTED]:
-            self._log(severity, f"precision audit: {each.node}: {each.difference}, computes in {each.executed.compute} instead of {each.requested.compute}")
+            types = f"computes in {each.executed.compute} instead of {each.requested.compute}"
+            self._log(severity, f"precision audit: {each.node}: {each.difference}, {types}")
         for note in engine.report.notes:
             self._log(Severity.INFO, note)
         self._log(Severity.VERBOSE, str(engine.report))

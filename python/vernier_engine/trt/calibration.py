@@ -13,7 +13,8 @@ from ..data import array_of
 from ..errors import Usage
 from . import memory
 from .enums import CalibrationAlgoType
-from .network import INetworkDefinition, ITensor
+from .layers import ITensor
+from .network import INetworkDefinition
 from .profile import IOptimizationProfile
 from .types import nptype
 
@@ -81,7 +82,9 @@ class IInt8LegacyCalibrator(IInt8Calibrator):
         return 0.9999
 
 
-def scales_of(calibrator: IInt8Calibrator, network: INetworkDefinition, profile: IOptimizationProfile | None, model: Path, folder: str) -> tuple[str, str]:
+def scales_of(
+    calibrator: IInt8Calibrator, network: INetworkDefinition, profile: IOptimizationProfile | None, model: Path, folder: str
+) -> tuple[str, str]:
     """A file for --calibration, and a sentence about where it comes from."""
     path = Path(folder) / "scales.json"
     cache = calibrator.read_calibration_cache()

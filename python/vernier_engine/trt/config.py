@@ -11,30 +11,29 @@ from .enums import (
     QuantizationFlag,
 )  # fmt: skip
 from .logger import ILogger, Severity
-from .network import ILayer
+from .layers import ILayer
 from .profile import IOptimizationProfile
 from .runtime import IHostMemory
 
 _STEERS = "it steers how TensorRT tries its kernels"
 _PORTABLE = "engine files of Vernier load with the processor and version that they name, and say so otherwise"
 _NO_DLA = "there is no DLA"
-_NO_REFITTER = "engines are not changed once they are loaded: build the model with the new weights, vernier_engine.build(model, refit=engine)"
-_EFFECTIVE = {BuilderFlag[name] for name in
-              "FP16 BF16 INT8 OBEY_PRECISION_CONSTRAINTS PREFER_PRECISION_CONSTRAINTS STRICT_TYPES DISABLE_TIMING_CACHE".split()}  # fmt: skip
+_EFFECTIVE = {
+    BuilderFlag.FP16, BuilderFlag.BF16, BuilderFlag.INT8, BuilderFlag.REFIT, BuilderFlag.STRIP_PLAN, BuilderFlag.STRICT_TYPES,
+    BuilderFlag.OBEY_PRECISION_CONSTRAINTS, BuilderFlag.PREFER_PRECISION_CONSTRAINTS, BuilderFlag.DISABLE_TIMING_CACHE,
+}  # fmt: skip
 _REFUSED_FLAGS = {
     BuilderFlag.FP8: "engines compute in FP8 only where the model declares it, by QuantizeLinear",
     BuilderFlag.INT4: "engines have int4 weights only where a calibration says so: vernier_options = {'int4': True, 'calibration': FILE}",
     BuilderFlag.FP4: "no kernel computes in FP4",
     BuilderFlag.SAFETY_SCOPE: "there is no safety runtime",
     BuilderFlag.ERROR_ON_TIMING_CACHE_MISS: "a build times what its cache does not hold",
-    BuilderFlag.STRIP_PLAN: f"an engine without weights needs a Refitter; {_NO_REFITTER}",
-    BuilderFlag.REFIT_IDENTICAL: _NO_REFITTER,
-    BuilderFlag.REFIT_INDIVIDUAL: _NO_REFITTER,
+    BuilderFlag.REFIT_INDIVIDUAL: "weights come from an ONNX model, by OnnxParserRefitter, all together",
 }
 _IGNORED_FLAGS = {
     BuilderFlag.TF32: "the CPU engine never rounds to TF32",
     BuilderFlag.GPU_FALLBACK: _NO_DLA,
-    BuilderFlag.REFIT: "every engine can be refitted, by vernier_engine.build(model, refit=engine)",
+    BuilderFlag.REFIT_IDENTICAL: "every engine can be refitted, with other weights, too",
     BuilderFlag.DIRECT_IO: "inputs and outputs have the types and the layout of the model",
     BuilderFlag.SPARSE_WEIGHTS: "no kernel uses sparse weights",
     BuilderFlag.VERSION_COMPATIBLE: _PORTABLE,

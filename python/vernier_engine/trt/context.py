@@ -96,10 +96,15 @@ class IExecutionContext(Reporting):
 
     def __init__(self, engine: ICudaEngine, logger: ILogger | None) -> None:
         super().__init__(logger)
-        self._engine, self._session, self._profile = engine, Session(str(engine._path)), 0
+        self._engine, self._profile = engine, 0
+        self._open()
         self._shapes = {name: engine.get_tensor_shape(name) for name in engine._inputs}
         self._addresses: dict[str, int] = {}
         self._allocators: dict[str, IOutputAllocator] = {}
+
+    def _open(self) -> None:
+        """A session with nothing bound."""
+        self._path, self._session = self._engine._path, Session(str(self._engine._path))
         self._bound: dict[str, tuple[int, tuple[int, ...], memory.Allocation | None]] = {}
 
     @property
@@ -221,8 +226,11 @@ class IExecutionContext(Reporting):
         """False, with an error in the log, where the engine refuses. Wrong addresses raise Usage: they would end a CUDA context."""
         missing = [name for name in self._engine._names if name not in addresses and name not in allocators]
         if missing or not self.all_binding_shapes_specified:
-            self._log(Severity.ERROR, f"not executed: {', '.join(missing) or ', '.join(self.infer_shapes())} lacks {'an address' if missing else 'its sizes'}")
+            what = "an address" if missing else "its sizes"
+            self._log(Severity.ERROR, f"not executed: {', '.join(missing or self.infer_shapes())} lacks {what}")
             return False
+        if self._path != self._engine._path:  # it was refitted
+            self._open()
         copied = []
         for name in self._engine._names:
             shape = tuple(self.get_tensor_shape(name))

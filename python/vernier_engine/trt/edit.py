@@ -26,7 +26,8 @@ class GraphEdits:
         try:
             import onnx
         except ImportError:
-            raise Unsupported("networks that a script changes are written anew, for which the package onnx is needed", advice="pip install onnx") from None
+            why = "networks that a script changes are written anew, for which the package onnx is needed"
+            raise Unsupported(why, advice="pip install onnx") from None
         proto = onnx.load(str(model))
         if self.sizes:
             _resize(proto.graph, self.sizes)

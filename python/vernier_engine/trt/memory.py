@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import mmap
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,35 +17,43 @@ from .types import volume
 
 
 class Allocation:
-    """Memory that plays the memory of a device."""
+    """Memory that plays the memory of a device. It is mapped by itself, so that it is gone when it is freed, and an address that is
+    used later is found to be none."""
 
     def __init__(self, size: int) -> None:
-        self._bytes: np.ndarray | None = np.empty(max(int(size), 1), np.uint8)
-        self.address, self.end = self._bytes.ctypes.data, self._bytes.ctypes.data + int(size)
-        _starts.insert(bisect.bisect(_starts, self.address), self.address)
-        _known[self.address] = self
+        self._map: mmap.mmap | None = mmap.mmap(-1, max(int(size), 1))
+        self.address = np.frombuffer(self._map, np.uint8).ctypes.data
+        self.end = self.address + int(size)
+        with _lock:
+            bisect.insort(_starts, self.address)
+            _known[self.address] = self
 
     @property
     def alive(self) -> bool:
         """Until it is freed."""
-        return self._bytes is not None
+        return self._map is not None
 
     def free(self) -> None:
         """Gives the memory back; a second time does nothing."""
-        if self._bytes is not None:
-            _starts.remove(self.address)
-            del _known[self.address]
-            self._bytes = None
+        with _lock:
+            if self._map is not None:
+                _starts.remove(self.address)
+                del _known[self.address]
+                self._map.close()
+                self._map = None
 
 
+# Reentrant, for memory may be freed by the collection of garbage within.
+_lock = threading.RLock()
 _starts: list[int] = []  # of what is alive, in order
 _known: dict[int, Allocation] = {}
 
 
 def find(address: int) -> Allocation | None:
     """The allocation that an address lies in."""
-    at = bisect.bisect(_starts, address) - 1
-    found = _known[_starts[at]] if at >= 0 else None
+    with _lock:
+        at = bisect.bisect(_starts, address) - 1
+        found = _known[_starts[at]] if at >= 0 else None
     return found if found is not None and address < max(found.end, found.address + 1) else None
 
 

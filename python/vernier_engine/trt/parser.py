@@ -12,7 +12,7 @@ from ..errors import BadInput, VernierError
 from ._strict import Ignored, Reporting, Strict
 from .enums import ErrorCode, OnnxParserFlag
 from .logger import ILogger, Severity
-from .network import INetworkDefinition
+from .network import INetworkDefinition, own_layers
 
 _UNKNOWN = "S11-unknown-operator"
 
@@ -60,32 +60,19 @@ class ParserError(Strict):
         return f"{where}{self.code()}: {self.desc()}"
 
 
-class OnnxParser(Reporting):
-    """Reads a model into a network. Where it fails, the errors say why, and the logger has them, too."""
+class Parsing(Reporting):
+    """Keeps the errors of models, and tells the logger."""
 
-    _refused = {
-        "parse_with_weight_descriptors": "give the file of the model to parse_from_file, which reads weights beside it",
-        "load_initializer": "weights are those of the model",
-        "refit*": "build the model with the new weights: vernier_engine.build(model, refit=engine)",
-    }
-    flags = Ignored(0, "operators are computed as ONNX says")
-
-    def __init__(self, network: INetworkDefinition, logger: ILogger) -> None:
+    def __init__(self, logger: ILogger | None) -> None:
         super().__init__(logger)
-        self._network = network
         self._errors: list[ParserError] = []
 
-    def set_flag(self, flag: OnnxParserFlag) -> None:
-        """Changes nothing."""
-        self.flags |= 1 << flag
-
-    def clear_flag(self, flag: OnnxParserFlag) -> None:
-        """Changes nothing."""
-        self.flags &= ~(1 << flag)
-
-    def get_flag(self, flag: OnnxParserFlag) -> bool:
-        """As it was set."""
-        return bool(self.flags >> flag & 1)
+    def _add(self, errors: list[ParserError]) -> bool:
+        """True if there are none."""
+        self._errors += errors
+        for each in errors:
+            self._log(Severity.ERROR, str(each))
+        return not errors
 
     @property
     def num_errors(self) -> int:
@@ -100,11 +87,54 @@ class OnnxParser(Reporting):
         """Forgets them."""
         self._errors.clear()
 
+
+def errors_of(file: Path) -> list[ParserError]:
+    """What keeps a model from being built."""
+    try:
+        findings = verbs.check(file).json["findings"]
+        wrong = [each for each in findings if each["rule"] == _UNKNOWN or (each["severity"], each["class"][0]) == ("error", "S")]
+        layers = own_layers(verbs.inspect(file, show="layers").json) if wrong else []
+    except VernierError as error:
+        kind = ErrorCode.MODEL_DESERIALIZE_FAILED if isinstance(error, BadInput) else ErrorCode.UNSUPPORTED_GRAPH
+        return [ParserError(kind, str(error), name=error.node or "", file=str(file))]
+    places = {each["name"]: (number, each["name"], each["op"]) for number, each in enumerate(layers)}
+    return [
+        ParserError(ErrorCode.UNSUPPORTED_NODE if each["rule"] == _UNKNOWN else ErrorCode.INVALID_NODE,
+                    f"{each['message']} ({each['remedy']})", *places.get(each["node"], (-1, each["node"], "")), str(file))
+        for each in wrong
+    ]  # fmt: skip
+
+
+class OnnxParser(Parsing):
+    """Reads a model into a network. Where it fails, the errors say why, and the logger has them, too."""
+
+    _refused = {
+        "parse_with_weight_descriptors": "give the file of the model to parse_from_file, which reads weights beside it",
+        "load_initializer": "weights are those of the model",
+    }
+    flags = Ignored(0, "operators are computed as ONNX says")
+
+    def __init__(self, network: INetworkDefinition, logger: ILogger) -> None:
+        super().__init__(logger)
+        self._network = network
+
+    def set_flag(self, flag: OnnxParserFlag) -> None:
+        """Changes nothing."""
+        self.flags |= 1 << flag
+
+    def clear_flag(self, flag: OnnxParserFlag) -> None:
+        """Changes nothing."""
+        self.flags &= ~(1 << flag)
+
+    def get_flag(self, flag: OnnxParserFlag) -> bool:
+        """As it was set."""
+        return bool(self.flags >> flag & 1)
+
     def parse(self, model: Any, path: str | None = None) -> bool:
         """Reads the bytes of a model. Weights beside it are found by the `path` of the file that they come from."""
         if path is not None and os.path.exists(path):
             return self.parse_from_file(path)
-        file, folder = _written(model)
+        file, folder = written(model)
         return self._parse(file, folder)
 
     def parse_from_file(self, model: str | os.PathLike[str]) -> bool:
@@ -112,40 +142,21 @@ class OnnxParser(Reporting):
         return self._parse(Path(model), None)
 
     def _parse(self, file: Path, folder: TemporaryDirectory | None) -> bool:
-        errors = self._judged(file)
-        if not errors:
+        if self._network._model is not None:
+            return self._add([ParserError(ErrorCode.INVALID_GRAPH, "the network holds a model already", file=str(file))])
+        read = self._add(errors_of(file))
+        if read:
             self._network._read(file, folder)
-        self._errors += errors
-        for each in errors:
-            self._log(Severity.ERROR, str(each))
-        return not errors
-
-    def _judged(self, file: Path) -> list[ParserError]:
-        """What keeps a model from being built."""
-        if self._network.num_layers or self._network.num_inputs:
-            return [ParserError(ErrorCode.INVALID_GRAPH, "the network holds a model already", file=str(file))]
-        try:
-            findings = verbs.check(file).json["findings"]
-            wrong = [each for each in findings if each["rule"] == _UNKNOWN or (each["severity"], each["class"][0]) == ("error", "S")]
-            layers = [each for each in verbs.inspect(file, show="layers").json["layers"] if each["depth"] == 0] if wrong else []
-        except VernierError as error:
-            kind = ErrorCode.MODEL_DESERIALIZE_FAILED if isinstance(error, BadInput) else ErrorCode.UNSUPPORTED_GRAPH
-            return [ParserError(kind, str(error), name=error.node or "", file=str(file))]
-        places = {each["name"]: (number, each["name"], each["op"]) for number, each in enumerate(layers)}
-        return [
-            ParserError(ErrorCode.UNSUPPORTED_NODE if each["rule"] == _UNKNOWN else ErrorCode.INVALID_NODE,
-                        f"{each['message']} ({each['remedy']})", *places.get(each["node"], (-1, each["node"], "")), str(file))
-            for each in wrong
-        ]  # fmt: skip
+        return read
 
     def supports_model(self, model: Any, path: str | None = None) -> tuple[bool, list[tuple[list[int], bool]]]:
         """Whether a model can be built, and a list with all of its nodes as one subgraph, and whether that is supported. Errors
         are kept, and nothing is read into the network."""
-        file, folder = (Path(path), None) if path is not None and os.path.exists(path) else _written(model)
-        errors = OnnxParser(INetworkDefinition(self._logger, 0), self._logger)._judged(file)
-        self._errors += errors
+        file, folder = (Path(path), None) if path is not None and os.path.exists(path) else written(model)
+        errors = errors_of(file)
+        self._add(errors)
         unreadable = any(each.code() == ErrorCode.MODEL_DESERIALIZE_FAILED for each in errors)
-        nodes = [] if unreadable else [each for each in verbs.inspect(file, show="layers").json["layers"] if each["depth"] == 0]
+        nodes = [] if unreadable else own_layers(verbs.inspect(file, show="layers").json)
         del folder
         return not errors, [(list(range(len(nodes))), not errors)]
 
@@ -154,7 +165,7 @@ class OnnxParser(Reporting):
         return []
 
 
-def _written(model: Any) -> tuple[Path, TemporaryDirectory]:
+def written(model: Any) -> tuple[Path, TemporaryDirectory]:
     folder = TemporaryDirectory(prefix="vernier-model-")
     file = Path(folder.name) / "model.onnx"
     file.write_bytes(bytes(model))

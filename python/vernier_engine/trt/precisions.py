@@ -8,7 +8,7 @@ from typing import Any
 
 from ._strict import NotOffered
 from .enums import LayerType
-from .network import ILayer
+from .layers import ILayer
 from .types import DataType, precision_name
 
 _FLOATS = (DataType.FLOAT, DataType.HALF, DataType.BF16)

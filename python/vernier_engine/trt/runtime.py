@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import _core, verbs
 from ..engine import Engine
-from ..errors import Usage, VernierError
+from ..errors import Unsupported, Usage, VernierError
 from ..session import _ENGINE_MAGIC, TensorInfo, _info
 from ._strict import Ignored, Only, Reporting, Strict
 from .context import NO_DEVICE_MEMORY, IExecutionContext
@@ -83,19 +83,30 @@ class ICudaEngine(Reporting):
         "is_debug_tensor": "inner values are shown by vernier_engine.compare(..., layers=True)",
     }
     error_recorder = Ignored(None, "errors go to the logger")
-    has_implicit_batch_dimension, refittable, max_batch_size = False, False, 1
+    has_implicit_batch_dimension, refittable, max_batch_size = False, True, 1
     engine_capability, num_aux_streams, hardware_compatibility_level = EngineCapability.STANDARD, 0, 0
     tactic_sources, profiling_verbosity = 0, 2
     device_memory_size = device_memory_size_v2 = 0  # sessions hold theirs
 
     def __init__(self, path: Path, logger: ILogger | None, vernier: Engine | None, keeps: Any) -> None:
         super().__init__(logger)
+        self._load(path, vernier, keeps)
+
+    def _load(self, path: Path, vernier: Engine | None, keeps: Any) -> None:
+        """A file without weights is loaded as one without tensors, until it is refitted."""
         self._path, self.vernier, self._keeps = path, vernier, keeps
-        loaded = _core.Engine.load(os.fspath(path))
-        self._inputs = {each[0]: _info(each) for each in loaded.inputs}
-        self._tensors = self._inputs | {each[0]: _info(each) for each in loaded.outputs}
-        self._names = list(self._tensors)
         self._described: dict[str, Any] = {}
+        self._inputs: dict[str, TensorInfo] = {}
+        self._tensors: dict[str, TensorInfo] = {}
+        try:
+            loaded = _core.Engine.load(os.fspath(path))
+            self._inputs = {each[0]: _info(each) for each in loaded.inputs}
+            self._tensors = self._inputs | {each[0]: _info(each) for each in loaded.outputs}
+        except Unsupported as error:
+            if not self._file().get("stripped"):
+                raise
+            self._log(Severity.WARNING, f"{error}; a Refitter does that, too")
+        self._names = list(self._tensors)
 
     vernier: Engine | None = None
 

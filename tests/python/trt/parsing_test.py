@@ -79,6 +79,7 @@ def test_inputs_are_renamed_and_resized_where_the_model_allows_it(parsed, log):
     assert {name: tuple(engine.get_tensor_shape(name)) for name in engine} == {"input": (3, 16), "output": (3, 8)}
     with pytest.raises(vn.VernierError, match="gemm"):
         x.shape = (3, 17)
+    assert x.shape == (3, 16) and builder.build_engine(network, config).get_tensor_shape("input") == (3, 16)
 
 
 def test_nodes_without_a_name_have_one_of_their_operator(parser, tmp_path):

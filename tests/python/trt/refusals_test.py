@@ -30,9 +30,7 @@ REFUSED = {
     "w.config.set_flag(trt.BuilderFlag.FP4)": "FP4: no kernel",
     "w.config.set_flag(trt.BuilderFlag.SAFETY_SCOPE)": "SAFETY_SCOPE: there is no safety runtime",
     "w.config.set_flag(trt.BuilderFlag.ERROR_ON_TIMING_CACHE_MISS)": "ERROR_ON_TIMING_CACHE_MISS: a build times",
-    "w.config.set_flag(trt.BuilderFlag.STRIP_PLAN)": "STRIP_PLAN: .*Refitter.*refit=engine",
-    "w.config.set_flag(trt.BuilderFlag.REFIT_IDENTICAL)": "REFIT_IDENTICAL: .*refit=engine",
-    "w.config.set_flag(trt.BuilderFlag.REFIT_INDIVIDUAL)": "REFIT_INDIVIDUAL: .*refit=engine",
+    "w.config.set_flag(trt.BuilderFlag.REFIT_INDIVIDUAL)": "REFIT_INDIVIDUAL: weights come from an ONNX model",
     "setattr(w.config, 'flags', 1 << int(trt.BuilderFlag.FP8))": "FP8",
     "setattr(w.config, 'default_device_type', trt.DeviceType.DLA)": "default_device_type = DeviceType.DLA: there is no DLA",
     "setattr(w.config, 'DLA_core', 0)": "DLA_core = 0: there is no DLA",
@@ -60,7 +58,7 @@ REFUSED = {
     "setattr(w.image, 'shape', (4, 3))": "only inputs take sizes",
     "setattr(w.layer, 'name', 'other')": "names of the ONNX nodes: rename 'stem_conv'",
     "w.parser.parse_with_weight_descriptors": "parse_with_weight_descriptors: give the file",
-    "w.parser.refit_from_file": "refit_from_file: build the model",
+    "w.parser.load_initializer": "load_initializer: weights are those of the model",
     "w.cache.combine(w.config.create_timing_cache(b'{ }'), False)": "two caches are not merged",
     "w.profile.extra_memory_target": "extra_memory_target: memory of the CPU",
     "w.runtime.load_runtime": "load_runtime: there is no lean runtime",
@@ -77,8 +75,8 @@ REFUSED = {
     "type('Mine', (trt.IPluginV3,), {})": "Mine is derived from IPluginV3",
     "type('Mine', (trt.IPluginCreator,), {})": "Mine is derived from IPluginCreator",
     "trt.PluginField('a', b'', None)": "PluginField: .*--plugin LIB",
-    "trt.Refitter": "Refitter: engines are not changed once they are loaded.*refit=engine",
-    "trt.OnnxParserRefitter": "OnnxParserRefitter: .*refit=engine",
+    "trt.Refitter(w.engine, trt.Logger()).set_named_weights": "set_named_weights: weights come from an ONNX model",
+    "trt.Refitter(w.engine, trt.Logger()).get_all_weights": "get_all_weights: weights come from an ONNX model",
     "trt.IAlgorithmSelector": "IAlgorithmSelector: tactics",
     "trt.IProgressMonitor": "IProgressMonitor: give",
     "trt.IGpuAllocator": "IGpuAllocator: sessions",
@@ -95,7 +93,7 @@ def test_what_is_not_done_is_refused_by_name(world, use):
 
 
 def test_scripts_can_ask_what_there_is():
-    assert not hasattr(trt, "Refitter") and hasattr(trt, "IInt8EntropyCalibrator2")
+    assert not hasattr(trt, "IGpuAllocator") and hasattr(trt, "IInt8EntropyCalibrator2")
     assert not hasattr(trt.Builder(trt.Logger()), "build_cuda_engine")
 
 
@@ -117,7 +115,7 @@ def test_layers_ask_for_types_that_there_are(parsed, tmp_path, log):
 IGNORED = {
     "TF32": "set_flag(trt.BuilderFlag.TF32)", "GPU_FALLBACK": "set_flag(trt.BuilderFlag.GPU_FALLBACK)", "DEBUG": "set_flag(trt.BuilderFlag.DEBUG)",
     "DIRECT_IO": "set_flag(trt.BuilderFlag.DIRECT_IO)", "SPARSE_WEIGHTS": "set_flag(trt.BuilderFlag.SPARSE_WEIGHTS)",
-    "REFIT": "set_flag(trt.BuilderFlag.REFIT)", "VERSION_COMPATIBLE": "set_flag(trt.BuilderFlag.VERSION_COMPATIBLE)",
+    "REFIT_IDENTICAL": "set_flag(trt.BuilderFlag.REFIT_IDENTICAL)", "VERSION_COMPATIBLE": "set_flag(trt.BuilderFlag.VERSION_COMPATIBLE)",
     "set_tactic_sources": "set_tactic_sources(1 << int(trt.TacticSource.CUDNN))", "avg_timing_iterations": "__setattr__('avg_timing_iterations', 8)",
     "profiling_verbosity": "__setattr__('profiling_verbosity', trt.ProfilingVerbosity.DETAILED)",
     "hardware_compatibility_level": "__setattr__('hardware_compatibility_level', trt.HardwareCompatibilityLevel.AMPERE_PLUS)",
@@ -153,7 +151,7 @@ def test_what_has_no_effect_elsewhere_is_said_too(log, parsed):
 
 def test_flags_that_have_an_effect_warn_of_nothing(log):
     config = trt.Builder(log).create_builder_config()
-    for name in ("FP16", "BF16", "INT8", "OBEY_PRECISION_CONSTRAINTS", "PREFER_PRECISION_CONSTRAINTS", "STRICT_TYPES", "DISABLE_TIMING_CACHE"):
+    for name in ("FP16", "BF16", "INT8", "OBEY_PRECISION_CONSTRAINTS", "PREFER_PRECISION_CONSTRAINTS", "STRICT_TYPES", "DISABLE_TIMING_CACHE", "REFIT", "STRIP_PLAN"):
         config.set_flag(trt.BuilderFlag[name])
         assert config.get_flag(trt.BuilderFlag[name])
     config.clear_flag(trt.BuilderFlag.FP16)

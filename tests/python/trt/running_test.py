@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import vernier_engine as vn
 import vernier_engine.trt as trt
+from conftest import DIGITS
 from emulation import context, log, parsed  # noqa: F401
 from vernier_engine.trt import cuda, cudart, memory
 from vernier_engine.trt.context import evaluated
@@ -39,8 +40,10 @@ def test_allocations_are_known_by_their_size_and_end(context):
     assert run.execute_v2([right, result.ctypes.data]) and memory.find(int(right)).alive
     address = int(right)
     right.free()
-    assert memory.find(address) is None and not run._bound["input"][2].alive
     right.free()
+    with pytest.raises(vn.Usage, match="no memory of 3456 bytes"):
+        run.execute_v2([address, result.ctypes.data])
+    assert cudart.cudaMemcpy(result, address, 4, cudart.cudaMemcpyKind.cudaMemcpyDeviceToHost)[0] == cudart.cudaError_t.cudaErrorInvalidValue
 
 
 def test_contexts_follow_new_addresses_and_sizes(parsed):
@@ -92,6 +95,37 @@ def test_what_is_no_engine_of_vernier_is_none_with_an_error(log, context):
     whole = context[0].engine.serialize()
     assert runtime.deserialize_cuda_engine(whole[: len(whole) // 2]) is None and "model.engine" in log.of(ERROR)[-1]
     assert runtime.deserialize_cuda_engine(bytearray(whole)).name == "static.onnx"
+
+
+def test_an_engine_is_refitted_with_other_weights(context, log, tmp_path):
+    import onnx
+
+    run, image, result = context
+    assert run.execute_v2([image.ctypes.data, result.ctypes.data])
+    before = result.copy()
+    model = onnx.load(tmp_path / "static.onnx")
+    weight = next(each for each in model.graph.initializer if each.name == "w")
+    weight.CopyFrom(onnx.numpy_helper.from_array(-onnx.numpy_helper.to_array(weight), "w"))
+    refitter = trt.Refitter(run.engine, log)
+    assert not refitter.refit_cuda_engine() and "nothing to refit with" in log.of(ERROR)[-1]
+    parser = trt.OnnxParserRefitter(refitter, log)
+    assert not parser.refit_from_bytes(b"no model") and parser.num_errors == 1
+    assert parser.refit_from_bytes(model.SerializeToString()) and refitter.refit_cuda_engine_async(0)
+    assert "accuracy verdict: pass" in log.of(trt.ILogger.INFO)
+    assert run.execute_v2([image.ctypes.data, result.ctypes.data])  # the same context, the new weights
+    inverse = 1 / before
+    np.testing.assert_allclose(result, inverse / inverse.sum(axis=1, keepdims=True), rtol=1e-4)
+    assert trt.OnnxParserRefitter(refitter, log).refit_from_file(DIGITS / "digits.onnx")
+    assert not refitter.refit_cuda_engine() and "not refitted: " in log.of(ERROR)[-1]
+
+
+def test_an_engine_without_weights_says_so(parsed, log):
+    builder, network, config, _ = parsed()
+    config.set_flag(trt.BuilderFlag.STRIP_PLAN)
+    engine = trt.Runtime(log).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    assert engine.num_io_tensors == 0 and any("no weights" in line for line in log.of(trt.ILogger.WARNING))
+    with pytest.raises(vn.Unsupported, match="no weights"):
+        engine.create_execution_context()
 
 
 def test_sizes_are_evaluated_as_the_library_prints_them():
