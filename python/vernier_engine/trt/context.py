@@ -28,6 +28,8 @@ def evaluated(size: int | str, values: Mapping[str, int]) -> int:
     """A size, or an expression of symbols as src/vernier/tensor/dim_parse.cpp reads it; -1 where a symbol has no value."""
     if isinstance(size, int):
         return size
+    if size in values:  # a symbol by itself may have any letters
+        return values[size]
     words, at = [], 0
     while at < len(size):
         match = _WORDS.match(size, at)

@@ -132,10 +132,7 @@ class OnnxParser(Parsing):
 
     def parse(self, model: Any, path: str | None = None) -> bool:
         """Reads the bytes of a model. Weights beside it are found by the `path` of the file that they come from."""
-        if path is not None and os.path.exists(path):
-            return self.parse_from_file(path)
-        file, folder = written(model)
-        return self._parse(file, folder)
+        return self._parse(*located(model, path))
 
     def parse_from_file(self, model: str | os.PathLike[str]) -> bool:
         """Reads a file."""
@@ -152,7 +149,7 @@ class OnnxParser(Parsing):
     def supports_model(self, model: Any, path: str | None = None) -> tuple[bool, list[tuple[list[int], bool]]]:
         """Whether a model can be built, and a list with all of its nodes as one subgraph, and whether that is supported. Errors
         are kept, and nothing is read into the network."""
-        file, folder = (Path(path), None) if path is not None and os.path.exists(path) else written(model)
+        file, folder = located(model, path)
         errors = errors_of(file)
         self._add(errors)
         unreadable = any(each.code() == ErrorCode.MODEL_DESERIALIZE_FAILED for each in errors)
@@ -165,7 +162,10 @@ class OnnxParser(Parsing):
         return []
 
 
-def written(model: Any) -> tuple[Path, TemporaryDirectory]:
+def located(model: Any, path: str | None) -> tuple[Path, TemporaryDirectory | None]:
+    """The file that the bytes of a model come from, or a temporary one in a folder that goes with the second result."""
+    if path is not None and os.path.exists(path):
+        return Path(path), None
     folder = TemporaryDirectory(prefix="vernier-model-")
     file = Path(folder.name) / "model.onnx"
     file.write_bytes(bytes(model))

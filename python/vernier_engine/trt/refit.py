@@ -10,7 +10,7 @@ from ..engine import build
 from ..errors import VernierError
 from ._strict import Ignored, Reporting
 from .logger import ILogger, Severity
-from .parser import Parsing, errors_of, written
+from .parser import Parsing, errors_of, located
 from .runtime import ICudaEngine
 
 _FROM_MODELS = "weights come from an ONNX model, by OnnxParserRefitter"
@@ -72,7 +72,7 @@ class OnnxParserRefitter(Parsing):
 
     def refit_from_bytes(self, model: Any, path: str | None = None) -> bool:
         """Of the bytes of a model, or of the file that they come from."""
-        return self._take(Path(path), None) if path is not None and os.path.exists(path) else self._take(*written(model))
+        return self._take(*located(model, path))
 
     def _take(self, file: Path, keeps: Any) -> bool:
         if self._add(errors_of(file)):

@@ -1,6 +1,8 @@
 """Builds: what a script asks for becomes options, the verdict goes to the logger, and errors are said."""
 
+import dataclasses
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -178,6 +180,27 @@ def test_a_cache_of_tensorrt_is_read(parsed, log):
     config.int8_calibrator = Cached()
     assert builder.build_serialized_network(network, config).vernier.audit["conv1"].executed.accumulate == "i32"
     assert "int8: scales of the calibration cache" in log.of(INFO)
+
+
+def test_nodes_that_differ_from_what_was_asked_for_are_told(parsed, log, monkeypatch):
+    def build(model, **options):
+        made = vn.build(model, **options)
+        nodes = tuple(dataclasses.replace(each, difference="wider" if each.node == "conv1" else "") for each in made.audit.nodes)
+        made.report = dataclasses.replace(made.report, audit=dataclasses.replace(made.audit, nodes=nodes))
+        return made
+
+    monkeypatch.setattr("vernier_engine.trt.builder.build", build)
+    builder, network, config, _ = parsed()
+    assert builder.build_serialized_network(network, config) is not None
+    assert log.of(WARNING) == ["precision audit: 1 of 6 nodes differ from what was asked for", "precision audit: conv1: wider, computes in f32 instead of f32"]
+
+
+def test_networks_that_changed_need_onnx(parsed, log, monkeypatch):
+    builder, network, config, _ = parsed()
+    network.mark_output(network[0].get_output(0))
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert builder.build_serialized_network(network, config) is None
+    assert "the package onnx is needed (pip install onnx)" in log.of(ERROR)[0]
 
 
 def test_a_workspace_that_is_too_small_is_left_out_and_said(parsed, log):

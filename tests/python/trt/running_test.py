@@ -129,8 +129,8 @@ def test_an_engine_without_weights_says_so(parsed, log):
 
 
 def test_sizes_are_evaluated_as_the_library_prints_them():
-    values = {"n": 6, "h.w": 4, "a b": 3}
-    for text, size in (("n", 6), ("2*n + h.w", 16), ("floordiv(n - 1, 2)", 2), ("max(n, h.w)*min(2, n)", 12), ("-3 + `a b`", 0), ("(n + 2)*3", 24),
+    values = {"n": 6, "h.w": 4, "a b": 3, "gpu_0/data-1": 7}
+    for text, size in (("n", 6), ("2*n + h.w", 16), ("floordiv(n - 1, 2)", 2), ("max(n, h.w)*min(2, n)", 12), ("-3 + `a b`", 0), ("(n + 2)*3", 24), ("gpu_0/data-1", 7), ("2*`gpu_0/data-1`", 14),
                        ("k", -1), ("non_zero?6", -1), ("n; 1", -1)):  # fmt: skip
         assert evaluated(text, values) == size, text
     assert evaluated(5, {}) == 5
