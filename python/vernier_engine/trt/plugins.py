@@ -6,7 +6,7 @@ from typing import Any
 
 from ._strict import NotOffered, Strict
 
-_HOW = "a plugin of TensorRT is compiled for CUDA: write it for Vernier's own interface of plugins, and give it by `--plugin LIB`"
+_HOW = "a plugin of TensorRT is compiled for its own kernels, and Vernier takes no plugins yet: write the operator in those of ONNX"
 
 
 class _Refused:
