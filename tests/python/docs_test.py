@@ -15,12 +15,13 @@ def test_the_guide_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text, namespace = PAGE.read_text(), {}
     blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for block in blocks:
         line = text[: block.start(1)].count("\n")
         exec(compile("\n" * line + block[1], PAGE, "exec"), namespace)  # a traceback names the line of the page
     assert namespace["engine"].verdict == "pass" and namespace["r"] and not namespace["d"]
     assert namespace["stricter"].verdict == "fail" and namespace["front"].chosen.holds
     assert namespace["found"][:2] == ("bad_input", "damaged.onnx")
+    assert namespace["serialized"].vernier.verdict == "pass" and namespace["done"] and (namespace["scores"].sum(axis=1) > 0.99).all()
     for name in ("digits.engine", "t.json", "r.json", "scales.json", "typed.onnx"):
         assert (tmp_path / name).stat().st_size > 0
