@@ -176,11 +176,15 @@ std::string library_of(const std::string& text) {
   return libraries[text] = taken ? base + ".so" : "";
 }
 
-CompilerStatus compile(ProgramHandle handle, int, const char* const*) {
+}  // namespace
+
+CompilerStatus compile_in_software(ProgramHandle handle, int, const char* const*) {
   auto& program = *reinterpret_cast<HostProgram*>(handle);
   program.library = library_of(host_text(program.source));
   return program.library.empty() ? 6 : 0;
 }
+
+namespace {
 
 using Call = void (*)(const void*, const unsigned*, std::barrier<>*);
 
@@ -253,7 +257,7 @@ SoftwareGpu reset_software_gpu() {
     delete reinterpret_cast<HostProgram*>(*handle);
     return 0;
   };
-  gpu.nvrtc.compile = compile;
+  gpu.nvrtc.compile = compile_in_software;
   gpu.nvrtc.error_text = [](CompilerStatus) { return "the compiler of the system does not take it"; };
   gpu.nvrtc.log_size = [](ProgramHandle, size_t* size) { return *size = 0, 0; };
   gpu.nvrtc.cubin_size = [](ProgramHandle handle, size_t* size) {
