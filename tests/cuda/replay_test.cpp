@@ -219,6 +219,22 @@ TEST_F(ReplayTest, MemoryThatMovesIsCapturedAgain) {
   EXPECT_EQ(memory_->replays().entries().size(), 2U);
 }
 
+// cuDNN records an event on the stream that a handle had before, which may be capturing, or gone.
+TEST_F(ReplayTest, EachStreamHasAHandleOfCudnnOfItsOwn) {
+  build(true);
+  run(0);
+  {
+    SessionMemory other;
+    Execution execution(plan_, nodes_, other);
+    for (int i = 0; i < 3; ++i) execution.run(inputs(i), outputs_);
+  }
+  for (int i = 1; i < 3; ++i) run(i);
+  SessionMemory third;
+  Execution(plan_, nodes_, third).run(inputs(3), outputs_);
+  EXPECT_FALSE(software_cudnn().switched);
+  EXPECT_EQ(software_cudnn().handles, 2U);  // the third took that of the second
+}
+
 // As an engine file does: in another process nothing is compiled, and no plan is searched.
 TEST_F(ReplayTest, PayloadsBringBackWhatKernelsRunBy) {
   const auto expected = this->expected();

@@ -301,9 +301,15 @@ CudnnApi reset_software_cudnn(std::vector<SoftwareCudnn::Way> ways) {
   api.last_error = [](char* text, size_t bytes) { std::strncpy(text, "because of a test", bytes); };
   api.create = [](DnnHandle* made) {
     ++library.handles;
-    return *made = reinterpret_cast<DnnHandle>(&library), library.create;
+    // Numbers; nothing lies there.
+    return *made = reinterpret_cast<DnnHandle>(library.handles), library.create;
   };
-  api.set_stream = [](DnnHandle, StreamHandle) { return kDnnSuccess; };
+  api.set_stream = [](DnnHandle handle, StreamHandle stream) {
+    StreamHandle& before = library.streams[handle];
+    library.switched = library.switched || (before != nullptr && stream != nullptr && before != stream);
+    before = stream;
+    return kDnnSuccess;
+  };
   api.create_descriptor = [](int kind, DnnPointer* made) {
     auto created = std::make_shared<Descriptor>();
     created->kind = kind;

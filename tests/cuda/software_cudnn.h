@@ -2,6 +2,7 @@
 // computed from them, on memory of the process. The engines that it offers are set beforehand.
 #pragma once
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -27,7 +28,9 @@ struct SoftwareCudnn {
   std::vector<size_t> planned;   // the numbers of the ways that plans were made of
   std::set<int64_t> alignments;  // of tensors
   size_t runs = 0;
-  bool aligned = true;  // every working memory was, and was there where a plan needs it
+  std::map<DnnHandle, StreamHandle> streams;  // of handles
+  bool switched = false;  // whether a handle went from one stream to another, which may be gone by then
+  bool aligned = true;    // every working memory was, and was there where a plan needs it
 };
 
 SoftwareCudnn& software_cudnn();

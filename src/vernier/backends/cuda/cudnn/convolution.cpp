@@ -55,7 +55,7 @@ class DnnKernel : public CudaKernel {
 
   void bind(DnnId id, const Place& place);
   Place weights(const KernelRequest& request, const DnnConvolution& asked);
-  void execute(const KernelArguments& arguments, const CudaStream& stream, StreamHandle handle) const;
+  void execute(const KernelArguments& arguments, CudaStream& stream, StreamHandle handle) const;
 
   Cudnn& library_;
   std::shared_ptr<const DnnPlan> plan_;
@@ -102,8 +102,7 @@ CudaKernel::Place DnnKernel::weights(const KernelRequest& request, const DnnConv
   return scratch();
 }
 
-void DnnKernel::execute(const KernelArguments& arguments, const CudaStream& stream,
-                        StreamHandle handle) const {
+void DnnKernel::execute(const KernelArguments& arguments, CudaStream& stream, StreamHandle handle) const {
   constexpr size_t kMost = 5;
   std::array<int64_t, kMost> ids{};
   std::array<void*, kMost> pointers{};
@@ -116,14 +115,15 @@ void DnnKernel::execute(const KernelArguments& arguments, const CudaStream& stre
     const auto at = reinterpret_cast<uintptr_t>(arguments.scratch + own_scratch_);
     workspace = arguments.scratch + own_scratch_ + (aligned(at) - at);
   }
-  const Cudnn::Loan loan(library_);
+  auto& kept = stream.kept_by(&library_);
+  if (!kept) kept = std::make_shared<Cudnn::Loan>(library_, handle);
+  const auto& loan = *static_cast<const Cudnn::Loan*>(kept.get());
   try {
     DnnDescriptor pack(library_.api(), kDnnVariantPack);
     pack.set(kDnnPackIds, kDnnOfInt64, ids.data(), bound_.size());
     pack.set(kDnnPackPointers, kDnnOfPointer, pointers.data(), bound_.size());
     pack.set(kDnnPackWorkspace, kDnnOfPointer, workspace);
     pack.finalize();
-    library_.check(library_.api().set_stream(loan.handle(), handle), name);
     library_.check(library_.api().execute(loan.handle(), plan_->plan.get(), pack.get()), name);
   } catch (const DnnRefusal& refusal) {
     throw internal_error("cuDNN: {}: {}", name, refusal.reason);

@@ -6,6 +6,16 @@
 
 namespace vernier::cuda {
 
+Cudnn::Loan::Loan(Cudnn& lender, StreamHandle stream)
+    : lender_(lender), handle_(lender.take()), has_stream_(stream != nullptr) {
+  if (has_stream_) lender.check(lender.api().set_stream(handle_, stream), "taking a stream");
+}
+
+Cudnn::Loan::~Loan() {
+  if (has_stream_) lender_.api().set_stream(handle_, nullptr);
+  lender_.give_back(handle_);
+}
+
 DnnHandle Cudnn::make(std::string& reason) const {
   context_.use();
   DnnHandle made = nullptr;

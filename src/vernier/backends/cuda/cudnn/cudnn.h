@@ -16,11 +16,12 @@ class Cudnn {
   Cudnn(const Cudnn&) = delete;
   Cudnn& operator=(const Cudnn&) = delete;
 
-  // A handle works for one stream at a time: it is lent to one thread after the other.
+  // A handle, to one borrower after the other. A stream keeps its own as long as it lives: where the library
+  // is told another stream, it records an event on the one before.
   class Loan {
    public:
-    explicit Loan(Cudnn& lender) : lender_(lender), handle_(lender.take()) {}
-    ~Loan() { lender_.give_back(handle_); }
+    explicit Loan(Cudnn& lender, StreamHandle stream = nullptr);
+    ~Loan();
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
     DnnHandle handle() const { return handle_; }
@@ -28,6 +29,7 @@ class Cudnn {
    private:
     Cudnn& lender_;
     DnnHandle handle_;
+    bool has_stream_;
   };
 
   // Whether there are handles; if not, `reason`: the library is missing, or does not serve this GPU.

@@ -19,6 +19,7 @@ CudaStream::CudaStream(CudaDevice& device)
 CudaStream::~CudaStream() {
   device_.remove(*this);
   context_.api().synchronize_stream(handle_);
+  kept_.clear();
   released_.clear();
   for (const EventHandle event : events_) context_.api().destroy_event(event);
   context_.api().destroy_stream(handle_);
