@@ -125,7 +125,7 @@ class Conclusion {
 
   static void judge_hits(const PairedScores& rows, double level, Outcome::Difference& result) {
     const PairedCounts counts = rows.counts();
-    result.difference = -counts.drop();
+    result.difference = (counts.gained - counts.lost) / counts.rows;
     const ConfidenceInterval drop = tango_interval(counts, kConfidence);
     result.ci95 = {-drop.high, -drop.low};
     result.p = mcnemar_exact(static_cast<uint64_t>(counts.lost), static_cast<uint64_t>(counts.gained));
@@ -141,7 +141,7 @@ class Conclusion {
         [&](std::span<const uint32_t> counts) { return sign * (before(counts) - after(counts)); },
         bootstrap_options());
     const ConfidenceInterval interval = drop.interval(kConfidence);
-    result.difference = -sign * drop.value();
+    result.difference = metric.value(rows.runner) - metric.value(rows.baseline);
     result.ci95 = sign > 0 ? ConfidenceInterval{-interval.high, -interval.low} : interval;
     const double above = drop.confidence_below(0);
     result.p = drop.value() == 0 ? 1 : std::min(1.0, 2 * std::min(above, 1 - above));

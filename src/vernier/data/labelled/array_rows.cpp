@@ -23,6 +23,7 @@ class RowSource : public LabelledSource {
       : model_(model), rows_(std::move(rows)), options_(options), count_(rows_.labels.dims()[0]) {
     const auto inputs = required_inputs(model);
     batch_ = options.batch;
+    bool is_fixed = false;
     for (const Value* input : inputs) {
       if (!input->type.is_tensor() || !input->type.tensor.shape) continue;
       const Shape& shape = *input->type.tensor.shape;
@@ -32,46 +33,52 @@ class RowSource : public LabelledSource {
       if (lacks_rows) {
         bare_.push_back(input->name);
         batch_ = 1;
+        is_fixed = true;
       } else if (const auto fixed = shape.empty() ? std::nullopt : shape[0].constant()) {
         batch_ = *fixed;
+        is_fixed = true;
       }
     }
     if (rows_.pixels.is_defined()) batch_ = 1;
-    if (batch_ < 1 || count_ % batch_ != 0)
+    if (batch_ < 1 || (is_fixed && count_ % batch_ != 0))
       throw bad_input("has {} rows, and the model takes {} at once", count_, batch_)
           .in_file(rows_.file)
-          .advise("give a number of rows that is a multiple, or another --batch");
+          .advise("give a number of rows that is a multiple");
   }
 
   std::optional<LabelledSample> next() override {
     if (at_ == count_) return std::nullopt;
     LabelledSample result;
+    const int64_t rows = rows_at();
     const std::string origin =
-        batch_ == 1 ? fmt::format("{}, row {}", rows_.file.string(), at_)
-                    : fmt::format("{}, rows {} to {}", rows_.file.string(), at_, at_ + batch_ - 1);
+        rows == 1 ? fmt::format("{}, row {}", rows_.file.string(), at_)
+                  : fmt::format("{}, rows {} to {}", rows_.file.string(), at_, at_ + rows - 1);
     result.sample = make_sample(model_, origin, rows_.pixels.is_defined() ? image() : arrays());
-    result.label.values = rows_of(rows_.labels, at_, batch_);
+    result.label.values = rows_of(rows_.labels, at_, rows);
     result.label.file = rows_.label_file.string();
     result.label.first_row = static_cast<size_t>(at_);
-    at_ += batch_;
+    at_ += rows;
     return result;
   }
 
   bool skip() override {
     if (at_ == count_) return false;
-    at_ += batch_;
+    at_ += rows_at();
     return true;
   }
 
-  std::optional<size_t> size() const override { return static_cast<size_t>(count_ / batch_); }
+  std::optional<size_t> size() const override { return static_cast<size_t>((count_ + batch_ - 1) / batch_); }
   uint64_t hash() const override { return rows_.hash; }
   std::string format() const override { return rows_.format; }
 
  private:
+  // Of the next sample: the last may have fewer.
+  int64_t rows_at() const { return std::min(batch_, count_ - at_); }
+
   NamedData arrays() const {
     NamedData inputs;
     for (const auto& [name, datum] : rows_.inputs) {
-      Tensor part = rows_of(datum.as_tensor(), at_, batch_);
+      Tensor part = rows_of(datum.as_tensor(), at_, rows_at());
       if (std::find(bare_.begin(), bare_.end(), name) != bare_.end())
         part = part.reshaped({part.dims().begin() + 1, part.dims().end()});
       inputs[name] = std::move(part);

@@ -98,7 +98,8 @@ class PythonMetric : public TaskMetric {
     }
     if (!sample.label.json.empty()) request["json"] = sample.label.json;
     RowScores scores;
-    for (const JsonValue& row : process_->ask({{"score", request}}).at("rows").items()) {
+    const JsonValue answer = process_->ask({{"score", request}});
+    for (const JsonValue& row : answer.at("rows").items()) {
       RowScore& score = scores.emplace_back();
       score.value = row.at("value").real();
       score.weight = row.at("weight").real();

@@ -88,7 +88,8 @@ double Bootstrap::confidence_below(double limit) const {
   const double share =
       std::clamp(static_cast<double>(low - draws_.begin()) / all, 1 / (all + 1), all / (all + 1));
   const double z = normal_quantile(share) - bias_;
-  return normal_cdf(z / std::max(1e-9, 1 + acceleration_ * z) - bias_);
+  return std::clamp(normal_cdf(z / std::max(1e-9, 1 + acceleration_ * z) - bias_), 1 / (all + 1),
+                    all / (all + 1));
 }
 
 }  // namespace vernier
