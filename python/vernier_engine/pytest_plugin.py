@@ -57,7 +57,7 @@ def _metric_message(found: Evaluation, model: str | os.PathLike[str], path: Path
     for each in found.differences:
         value = found[each.baseline][each.metric].value
         lines.append(f"  {each.runner}: {each.metric} {value + each.difference:.4g}, and {each.baseline} has {value:.4g}")
-        if each.gate:
+        if each.gate is not None:
             lines.append(f"  {each.gate.sentence}")
         lines += [f"  lost: sample {flip.sample}, row {flip.row}, {flip.origin}" for flip in each.flipped[:5] if flip.lost > 0]
     return "\n".join([*lines, f"  all of it: {path}"])

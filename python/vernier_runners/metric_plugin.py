@@ -5,6 +5,7 @@ METRIC is the file of a user, or coco-map, wer or cer. The file has one of
     def metric(outputs, labels): ...    a number that is a mean over rows
     def score(outputs, label): ...      a number for a sample, or a list of numbers that value() reads
     def value(scores): ...              with score(): the figure over samples, where it is no mean
+    def over(scores): ...               instead of being asked again and again: value as a function of how often each sample counts
 
 and may say `higher_is_better = False` and `unit = "…"`. Outputs are arrays by name; labels are an array, or what JSON holds.
 
@@ -102,17 +103,19 @@ class Measure:
             raise ValueError(f"metric gives {float(together):.6g} for {CHECKED} samples together and {mean:.6g} on average: "
                              "it is no mean over rows; write score(outputs, label) and value(scores)")  # fmt: skip
 
-    def value(self, rows, counts):
-        scores = [row for row, count in zip(rows, counts) for _ in range(count)]
-        return float(self.module.value(scores))
+    def over(self, rows):
+        """The figure of rows, as a function of how often each counts."""
+        if callable(getattr(self.module, "over", None)):
+            return self.module.over(rows)
+        return lambda counts: self.module.value([row for row, count in zip(rows, counts) for _ in range(int(count))])
 
     def answer(self, request):
         if "score" in request:
             return {"rows": self.score(request["score"])}
         if "keep" in request:
-            self.sets.append(request["keep"])
+            self.sets.append(self.over(request["keep"]))
             return {"set": len(self.sets) - 1}
-        value = self.value(self.sets[request["set"]], request["counts"])
+        value = float(self.sets[request["set"]](np.array(request["counts"], float)))
         return {"value": value if math.isfinite(value) else 0}
 
 

@@ -147,7 +147,7 @@ TEST_F(Labelled, LabelsBesideImages) {
               ElementsAre(0, 1, 1, 255));
   write("voc/c.xml", "<annotation/>");
   EXPECT_EQ(all(*open(folder_.path() / "images", folder_.path() / "voc"))[0].label.json,
-            R"({"classes":[],"xml":"<annotation/>"})");
+            R"({"classes":[],"xml":"<annotation/>","input_size":[2,2]})");
   target_ = "y";
   EXPECT_EQ(all(*open(folder_.path() / "images", folder_.path() / "masks"))[0].label.values.dims(),
             (Dims{1, 1, 2, 2}));

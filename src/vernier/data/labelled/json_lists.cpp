@@ -71,14 +71,17 @@ std::string json_text_of(const std::string& text) {
 }
 
 LabelList read_jsonl(const fs::path& path, const fs::path& folder) {
-  const std::string text = read_file(path);
+  return parse_jsonl(read_file(path), path, folder);
+}
+
+LabelList parse_jsonl(std::string_view text, const fs::path& path, const fs::path& folder) {
   LabelList list{"JSON lines", path, {}, {}, hash_text(text)};
   size_t number = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
+    const std::string_view line = text.substr(begin, end - begin);
     begin = end + 1, ++number;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const Json parsed = Json::parse(line, nullptr, false);
     try {
       if (parsed.is_discarded()) throw bad_input("is no JSON");
@@ -93,8 +96,11 @@ LabelList read_jsonl(const fs::path& path, const fs::path& folder) {
 }
 
 LabelList read_coco(const fs::path& path, const fs::path& folder) {
-  const std::string text = read_file(path);
-  LabelList list{"COCO", path, {}, {}, hash_text(text)};
+  return parse_coco(read_file(path), path, folder);
+}
+
+LabelList parse_coco(std::string_view text, const fs::path& path, const fs::path& folder) {
+  LabelList list{"COCO", path, {}, {}, hash_text(text), true};
   try {
     add_images(list, Json::parse(text), folder);
   } catch (const Json::exception& error) {

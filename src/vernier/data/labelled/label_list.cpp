@@ -147,6 +147,7 @@ LabelList read_beside(const fs::path& images, const fs::path& labels, bool are_t
                       : are_targets ? LabelledFile::Kind::kTarget
                                     : LabelledFile::Kind::kMask;
     list.format = xml ? "Pascal VOC" : are_targets ? "images to be made" : "masks";
+    list.has_boxes = xml;
     list.files.push_back({file, kind, "", {}, found->second});
     list.hash = hash_text(read_file(found->second), hash_text(file.filename().string(), list.hash));
   }

@@ -25,6 +25,7 @@ struct LabelList {
   std::vector<LabelledFile> files;
   std::vector<std::string> classes;  // where labels are names
   uint64_t hash = 0;
+  bool has_boxes = false;  // its JSON is about places in images
 };
 
 // DIR/CLASS/FILE. Throws bad_input for folders without classes, or without data in one.
@@ -74,7 +75,11 @@ Tensor read_idx(std::span<const std::byte> bytes);
 
 // A text as a string of JSON.
 std::string json_text_of(const std::string& text);
-// Rows of lists, for tests and fuzzing: lines of a CSV file, in each its fields.
+// The texts of lists: lines of CSV, in each its fields; the others as read_jsonl and read_coco have them.
 std::vector<std::vector<std::string>> parse_csv(std::string_view text);
+LabelList parse_jsonl(std::string_view text, const std::filesystem::path& list,
+                      const std::filesystem::path& folder);
+LabelList parse_coco(std::string_view text, const std::filesystem::path& list,
+                     const std::filesystem::path& folder);
 
 }  // namespace vernier

@@ -20,6 +20,7 @@ class ListSource : public LabelledSource {
     auto sample = open_data(model_, {file.file.string()}, options_.shapes, options_.preprocess)->next();
     if (!sample) throw bad_input("holds no sample").in_file(file.file);
     Label label = label_of(file);
+    if (list_.has_boxes) label.json.insert(label.json.size() - 1, size_text(sample->inputs));
     label.first_row = at_++;
     return LabelledSample{std::move(*sample), std::move(label)};
   }
@@ -57,6 +58,18 @@ class ListSource : public LabelledSource {
       case kTarget: label.values = target(file.label_file); break;
     }
     return label;
+  }
+
+  // Boxes of labels are in pixels of the file, those of models in pixels of the input.
+  std::string size_text(const NamedData& inputs) const {
+    if (options_.preprocess.crop)
+      throw usage_error("--preprocess crops images, and labels have boxes of whole ones")
+          .advise("resize without 'crop'");
+    const Dims dims = inputs.at(image_input(model_).name).as_tensor().dims();
+    const size_t last = dims.size() - 1;
+    const bool channels_first = dims[last - 2] == 1 || dims[last - 2] == 3;
+    return fmt::format(R"(,"input_size":[{},{}])", dims[channels_first ? last - 1 : last - 2],
+                       dims[channels_first ? last : last - 1]);
   }
 
   SymbolValues symbols() const { return symbols_of(model_, options_.shapes); }
