@@ -47,7 +47,8 @@ def boxes_of(outputs):
             raise ValueError(f"an output of sizes {list(rows.shape)} holds no boxes: it needs rows of x1, y1, x2, y2, score, class")
         rows = rows.reshape(-1, 6)
     rows = rows[np.isfinite(rows).all(axis=1)].astype(float)
-    return np.column_stack([rows[:, 5], rows[:, :2], rows[:, 2:4] - rows[:, :2], rows[:, 4]])
+    # Of a box that ends before it begins nothing is left.
+    return np.column_stack([rows[:, 5], rows[:, :2], np.clip(rows[:, 2:4] - rows[:, :2], 0, None), rows[:, 4]])
 
 
 def objects_of(label):

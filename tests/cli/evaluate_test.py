@@ -182,6 +182,41 @@ class Data(Case):
         data = ["--data", self.folder / "t-images-idx3-ubyte.gz", "--labels", self.folder / "t-labels-idx1-ubyte.gz"]
         self.assertEqual(self.value(model, *data, "--metric", "accuracy", "--threshold", 0.5), 1)
 
+    def picture(self, name, values):
+        values = np.asarray(values, np.uint8)
+        (self.folder / name).parent.mkdir(exist_ok=True)
+        (self.folder / name).write_bytes(b"P5 %d %d 255\n" % values.shape[::-1] + values.tobytes())
+
+    def test_boxes_of_coco(self):
+        # The model finds one box for each picture, in pixels of its input, which is half as wide as the pictures.
+        nodes = [helper.make_node("Constant", [], ["box"], value=helper.make_tensor("box", TensorProto.FLOAT, [1, 1, 6], [1, 1, 3, 3, 0.9, 7])),
+                 helper.make_node("ReduceMean", ["x"], ["mean"], keepdims=0), helper.make_node("Mul", ["mean", "zero"], ["nothing"]),
+                 helper.make_node("Constant", [], ["zero"], value=helper.make_tensor("zero", TensorProto.FLOAT, [], [0])),
+                 helper.make_node("Add", ["box", "nothing"], ["y"])]  # fmt: skip
+        model = self.model("boxes", [nodes[0], nodes[3], *nodes[1:3], nodes[4]], (1, 1, 8, 4), (1, 1, 6))
+        for i in range(3):
+            self.picture(f"images/{i}.pgm", np.full((8, 8), i))
+        annotations = [{"id": i + 1, "image_id": i, "category_id": 7, "bbox": [2, 1, 4, 2] if i else [0, 5, 2, 2], "area": 8, "iscrowd": 0} for i in range(3)]
+        coco = self.folder / "coco.json"
+        coco.write_text(json.dumps({"images": [{"id": i, "file_name": f"{i}.pgm", "width": 8, "height": 8} for i in range(3)],
+                                    "annotations": annotations, "categories": [{"id": 7, "name": "seven"}]}))  # fmt: skip
+        data = ["--data", self.folder / "images", "--labels", coco, "--metric", "coco-map"]
+        report, _ = self.evaluate(model, *data, "--reference")
+        # The surest three are equally sure; the first is wrong, so precision is 2/3 up to a recall of 2/3.
+        self.assertAlmostEqual(report["runners"][0]["values"][0]["value"], 67 / 101 * 2 / 3, 9)
+        self.assertIn("faster-coco-eval", report["metrics"][0]["description"])
+        self.assertIn("whole ones", self.refused(model, *data, "--reference", "--preprocess", "resize=none,crop=8x4", status=2))
+
+    def test_masks_and_classes_of_folders(self):
+        model = self.identity(1, 1, 4, 4)
+        mask = np.array([[0, 0, 1, 1]] * 4)
+        self.picture("images/a.pgm", mask * 255)
+        self.picture("masks/a.pgm", mask)
+        data = ["--data", self.folder / "images", "--labels", self.folder / "masks"]
+        self.assertEqual(self.value(model, *data, "--metric", "dice"), 1)
+        self.picture("masks/a.pgm", 1 - mask)
+        self.assertEqual(self.value(model, *data, "--metric", "iou"), 0)
+
     def test_an_engine_file_is_its_own_runner(self):
         engine = self.folder / "d.engine"
         code, _, err = vernier("build", ROOT / "examples/digits/digits.onnx", "-o", engine, "--opt-level", 0, "--no-verify")

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "vernier/compare/distance.h"
-#include "vernier/evaluate/metrics/decided_rows.h"
+#include "vernier/evaluate/metrics/metrics.h"
 
 namespace vernier {
 

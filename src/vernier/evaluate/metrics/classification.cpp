@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "vernier/evaluate/metrics/decided_rows.h"
+#include "vernier/evaluate/metrics/metrics.h"
 
 namespace vernier {
 
@@ -58,20 +58,32 @@ class F1 : public ClassMetric {
 
   bool takes(const RowScores& rows) const override { return have_numbers(rows, 2); }
   RowStatistic over(const RowScores& rows) const override {
-    return [&rows, this](std::span<const uint32_t> counts) {
-      std::map<double, Counts> classes;
-      for (size_t i = 0; i < rows.size(); ++i) {
-        if (counts[i] == 0) continue;
-        const double wanted = rows[i].numbers[0], decided = rows[i].numbers[1];
-        classes[wanted].wanted += counts[i];
-        classes[decided].decided += counts[i];
+    std::map<double, size_t> places;  // of classes
+    std::vector<std::pair<size_t, size_t>> pairs;
+    for (const RowScore& row : rows) {
+      const auto place = [&](double of_class) {
+        return places.emplace(of_class, places.size()).first->second;
+      };
+      const size_t wanted = place(row.numbers[0]);
+      pairs.emplace_back(wanted, place(row.numbers[1]));
+    }
+    std::vector<bool> matters(places.size());
+    for (const auto& [of_class, place] : places)
+      matters[place] = binary_ ? of_class == 1 : of_class != DecidedRows::kNone;
+    return [pairs = std::move(pairs), matters = std::move(matters)](std::span<const uint32_t> counts) {
+      std::vector<Counts> classes(matters.size());
+      for (size_t i = 0; i < pairs.size(); ++i) {
+        const auto [wanted, decided] = pairs[i];
+        classes[wanted].either += counts[i];
+        classes[decided].either += counts[i];
         if (wanted == decided) classes[wanted].both += counts[i];
       }
-      classes.erase(DecidedRows::kNone);
-      if (binary_) return f1(classes[1]);
-      double sum = 0;
-      for (const auto& [name, each] : classes) sum += f1(each);
-      return classes.empty() ? 0 : sum / static_cast<double>(classes.size());
+      double sum = 0, occurring = 0;
+      for (size_t c = 0; c < classes.size(); ++c) {
+        if (!matters[c] || classes[c].either == 0) continue;
+        sum += 2 * classes[c].both / classes[c].either, ++occurring;
+      }
+      return occurring > 0 ? sum / occurring : 0;
     };
   }
 
@@ -87,12 +99,8 @@ class F1 : public ClassMetric {
 
  private:
   struct Counts {
-    double wanted = 0, decided = 0, both = 0;
+    double either = 0, both = 0;  // rows that are of the class, and rows that are taken for it
   };
-  static double f1(const Counts& of) {
-    const double all = of.wanted + of.decided;
-    return all > 0 ? 2 * of.both / all : 0;
-  }
   bool binary_;
 };
 

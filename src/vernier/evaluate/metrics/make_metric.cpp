@@ -95,4 +95,13 @@ std::vector<int64_t> classes_of(const Label& label, size_t count, const std::str
   return label.values.to_ints();
 }
 
+void require_class(int64_t wanted, const DecidedRows& rows, const Label& label, size_t row) {
+  const bool known = wanted >= 0 && (rows.classes() == 0 || wanted < static_cast<int64_t>(rows.classes()));
+  if (!known)
+    throw bad_input("label {} at index {} is none of the {} classes", wanted, label.first_row + row,
+                    rows.classes())
+        .in_file(label.file)
+        .advise("labels count from 0; a background class shifts them");
+}
+
 }  // namespace vernier

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "vernier/compare/decided_rows.h"
 #include "vernier/evaluate/task_metric.h"
 
 namespace vernier {
@@ -45,5 +46,8 @@ const Tensor& output_of(const NamedData& outputs, const std::string& name);
 const Tensor& wanted_of(const ScoredSample& sample, const std::string& output);
 // Integers for each of `count` elements. Throws bad_input, naming the file.
 std::vector<int64_t> classes_of(const Label& label, size_t count, const std::string& metric);
+
+// Throws bad_input, naming the file, for a label that is none of the classes.
+void require_class(int64_t wanted, const DecidedRows& rows, const Label& label, size_t row);
 
 }  // namespace vernier

@@ -102,7 +102,9 @@ class OverlapMetric : public TaskMetric {
       }
       areas.erase(kNoClass);
       RowScore& result = scores.emplace_back();
-      result.value = mean(areas);
+      std::vector<Areas> here;
+      for (const auto& [label, each] : areas) here.push_back(each);
+      result.value = mean(here, overlap_);
       for (const auto& [label, each] : areas)
         result.numbers.insert(result.numbers.end(), {static_cast<double>(label), each.both, each.either});
     }
@@ -116,26 +118,39 @@ class OverlapMetric : public TaskMetric {
     });
   }
   RowStatistic over(const RowScores& rows) const override {
-    return [&rows, this](std::span<const uint32_t> counts) {
-      std::map<int64_t, Areas> areas;
-      for (size_t i = 0; i < rows.size(); ++i) {
-        const auto& numbers = rows[i].numbers;
-        for (size_t at = 0; counts[i] > 0 && at + 2 < numbers.size(); at += 3) {
-          Areas& sum = areas[static_cast<int64_t>(numbers[at])];
-          sum.both += counts[i] * numbers[at + 1];
-          sum.either += counts[i] * numbers[at + 2];
-        }
+    struct Part {
+      size_t row, place;
+      Areas areas;
+    };
+    std::map<double, size_t> places;  // of classes
+    std::vector<Part> parts;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto& numbers = rows[i].numbers;
+      for (size_t at = 0; at < numbers.size(); at += 3)
+        parts.push_back({i,
+                         places.emplace(numbers[at], places.size()).first->second,
+                         {numbers[at + 1], numbers[at + 2]}});
+    }
+    return [parts = std::move(parts), classes = places.size(),
+            overlap = overlap_](std::span<const uint32_t> counts) {
+      std::vector<Areas> sums(classes);
+      for (const auto& [row, place, areas] : parts) {
+        sums[place].both += counts[row] * areas.both;
+        sums[place].either += counts[row] * areas.either;
       }
-      return mean(areas);
+      return mean(sums, overlap);
     };
   }
 
  private:
-  double mean(const std::map<int64_t, Areas>& areas) const {
-    double sum = 0;
-    for (const auto& [label, each] : areas)
-      sum += overlap_ == Overlap::kIou ? each.both / each.either : 2 * each.both / (each.both + each.either);
-    return areas.empty() ? 0 : sum / static_cast<double>(areas.size());
+  static double mean(const std::vector<Areas>& classes, Overlap overlap) {
+    double sum = 0, occurring = 0;
+    for (const auto& [both, either] : classes) {
+      if (either == 0) continue;
+      sum += overlap == Overlap::kIou ? both / either : 2 * both / (both + either);
+      ++occurring;
+    }
+    return occurring > 0 ? sum / occurring : 0;
   }
 
   std::vector<int64_t> wanted_classes(const Label& label, const Tensor& output) const {

@@ -1,7 +1,7 @@
-// What an output of scores, or of classes, decides for each row. Internal to the room.
+// What an output of scores, or of classes, decides for each row.
 #pragma once
 
-#include "vernier/evaluate/metrics/metrics.h"
+#include "vernier/tensor/tensor.h"
 
 namespace vernier {
 
@@ -36,8 +36,5 @@ class DecidedRows {
   bool is_class_;
   double threshold_;
 };
-
-// Throws bad_input, naming the file, for a label that is none of the classes.
-void require_class(int64_t wanted, const DecidedRows& rows, const Label& label, size_t row);
 
 }  // namespace vernier

@@ -1,8 +1,10 @@
-#include "vernier/evaluate/metrics/decided_rows.h"
+#include "vernier/compare/decided_rows.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+
+#include "vernier/base/error.h"
 
 namespace vernier {
 
@@ -59,15 +61,6 @@ bool DecidedRows::holds(size_t row, int64_t wanted, size_t k) const {
     before += other > score || (other == score && c < static_cast<size_t>(wanted));
   }
   return before < k;
-}
-
-void require_class(int64_t wanted, const DecidedRows& rows, const Label& label, size_t row) {
-  const bool known = wanted >= 0 && (rows.classes() == 0 || wanted < static_cast<int64_t>(rows.classes()));
-  if (!known)
-    throw bad_input("label {} at index {} is none of the {} classes", wanted, label.first_row + row,
-                    rows.classes())
-        .in_file(label.file)
-        .advise("labels count from 0; a background class shifts them");
 }
 
 }  // namespace vernier
