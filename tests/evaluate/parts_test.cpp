@@ -215,6 +215,18 @@ TEST_F(Concluded, RowsThatDoNotFitAreRefused) {
   EXPECT_THROW(concluded(whole), Error);
 }
 
+TEST_F(Concluded, EqualRowsAreNoProofWhereTheyAreFew) {
+  EvaluationPart whole = part({});
+  whole.subject.metrics[0].name = whole.subject.gates[0].metric = "f1";
+  whole.subject.gates[0].drop = 0.01;
+  for (auto& sample : whole.scores)
+    sample.scores[0][0] = sample.scores[0][1] = {{.value = 1, .numbers = {1, 1}}};
+  EXPECT_EQ(concluded(whole).verdict(), Verdict::kMistrusted);
+  EXPECT_GT(concluded(whole).differences[0].ci95.high, 0.01);
+  whole.subject.gates[0].drop = 0.1;
+  EXPECT_EQ(concluded(whole).verdict(), Verdict::kPass);
+}
+
 TEST_F(Concluded, WithoutAGateNothingIsJudged) {
   EvaluationPart whole = part({});
   whole.subject.gates.clear();

@@ -28,6 +28,11 @@ Outcome::Metric metric_of(const TaskMetric& metric) {
   return result;
 }
 
+// Without a sign where it is zero.
+ConfidenceInterval negated(const ConfidenceInterval& interval) {
+  return {0 - interval.high, 0 - interval.low};
+}
+
 std::string sentence_of(const Outcome::Gate& gate, const std::string& unit) {
   const auto figure = [&](double value) {
     return fmt::format("{:.4g}{}", value, unit.empty() ? "" : " " + unit);
@@ -126,14 +131,15 @@ class Conclusion {
   static void judge_hits(const PairedScores& rows, double level, Outcome::Difference& result) {
     const PairedCounts counts = rows.counts();
     result.difference = (counts.gained - counts.lost) / counts.rows;
-    const ConfidenceInterval drop = tango_interval(counts, kConfidence);
-    result.ci95 = {-drop.high, -drop.low};
+    result.ci95 = negated(tango_interval(counts, kConfidence));
     result.p = mcnemar_exact(static_cast<uint64_t>(counts.lost), static_cast<uint64_t>(counts.gained));
     if (result.gate) result.gate->evidence = evidence_of(counts, result.gate->limit, level);
   }
 
   void judge_scores(const PairedScores& rows, const TaskMetric& metric, double level,
                     Outcome::Difference& result) const {
+    // Of rows that are all equal resampling tells nothing: none of a share was lost.
+    if (rows.are_equal() && metric.unit().empty()) return judge_hits(rows, level, result);
     const double sign = metric.higher_is_better() ? 1 : -1;
     const RowStatistic before = metric.over(rows.baseline), after = metric.over(rows.runner);
     const Bootstrap drop(
@@ -142,7 +148,7 @@ class Conclusion {
         bootstrap_options());
     const ConfidenceInterval interval = drop.interval(kConfidence);
     result.difference = metric.value(rows.runner) - metric.value(rows.baseline);
-    result.ci95 = sign > 0 ? ConfidenceInterval{-interval.high, -interval.low} : interval;
+    result.ci95 = sign > 0 ? negated(interval) : interval;
     const double above = drop.confidence_below(0);
     result.p = drop.value() == 0 ? 1 : std::min(1.0, 2 * std::min(above, 1 - above));
     if (result.gate) result.gate->evidence = evidence_of(drop, rows.runner.size(), result.gate->limit, level);

@@ -35,6 +35,13 @@ PairedCounts PairedScores::counts() const {
   return counts;
 }
 
+bool PairedScores::are_equal() const {
+  return std::equal(baseline.begin(), baseline.end(), runner.begin(),
+                    [](const RowScore& a, const RowScore& b) {
+                      return a.value == b.value && a.weight == b.weight && a.numbers == b.numbers;
+                    });
+}
+
 std::vector<EvaluationOutcome::Change> PairedScores::changes(bool higher_is_better, size_t& lost,
                                                              size_t& gained) const {
   std::vector<EvaluationOutcome::Change> all;

@@ -11,8 +11,10 @@ struct PairedScores {
 
   RowScores baseline, runner;
 
-  // Of hits.
+  // Rows that lost, and rows that gained.
   PairedCounts counts() const;
+  // Whether both have the same scores throughout.
+  bool are_equal() const;
   // Rows that score differently: how many lower and higher, and those that lost most. Of two that are right
   // or wrong, those that flipped.
   std::vector<EvaluationOutcome::Change> changes(bool higher_is_better, size_t& lost, size_t& gained) const;
