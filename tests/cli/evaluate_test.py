@@ -232,6 +232,7 @@ class Data(Case):
         self.assertIn("no runner", self.refused(model, *data, "--metric", "top1", status=2))
         self.assertIn("none of top1", self.refused(model, *data, "--metric", "beauty", "--reference", status=2))
         self.assertIn("above 0", self.refused(model, *data, "--metric", "top1", "--reference", "--drop", "0", status=2))
+        self.assertIn("there is one", self.refused(model, *data, "--metric", "top1", "--reference", "--drop", "0.1", status=2))
         self.assertIn("there is no --metric f1", self.refused(model, *data, "--metric", "top1", "--reference", "--drop", "f1=0.1", status=2))
         self.assertIn("does not exist", self.refused(model, "--data", self.folder / "no", "--metric", "cosine", "--reference"))
         table = self.folder / "t.parquet"
@@ -283,6 +284,7 @@ class Shards(Case):
         self.assertEqual(code, 0, err)
         self.assertIn("shard 2/3", out)
         self.assertIn("--json", self.refused(*self.common, "--shard", "1/2", status=2))
+        self.assertIn("vernier merge", self.refused(*self.common, "--shard", "1/2", "--json", self.folder / "e.json", "--scores", self.folder / "s.jsonl", status=2))
         self.assertIn("not I/N", self.refused(*self.common, "--shard", "1", "--json", self.folder / "e.json", status=2))
 
 

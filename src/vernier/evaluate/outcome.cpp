@@ -116,7 +116,10 @@ class Conclusion {
     result.baseline = outcome_.runners[whole_.subject.against].name;
     result.metric = m;
     const auto limit = limit_of(metric.name());
-    if (limit) result.gate.emplace().limit = *limit;
+    if (limit) {
+      result.gate = Outcome::Gate{};
+      result.gate->limit = *limit;
+    }
     // One of several that are judged must be surer.
     const double level = (1 - kConfidence) / static_cast<double>(std::max<size_t>(1, gate_count()));
     if (metric.kind() == TaskMetric::Kind::kHits)

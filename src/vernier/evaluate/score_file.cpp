@@ -30,7 +30,8 @@ const RowScore* score_of(const SampleScores& sample, size_t metric, size_t runne
 }
 
 std::string lines_of(const EvaluationPart& whole) {
-  const auto& [runners, metrics] = std::tie(whole.subject.runners, whole.subject.metrics);
+  const auto& runners = whole.subject.runners;
+  const auto& metrics = whole.subject.metrics;
   std::string text;
   for_each_row(whole, [&](const SampleScores& sample, size_t row) {
     for (size_t r = 0; r < runners.size(); ++r) {

@@ -34,6 +34,8 @@ class EvaluateCommand {
     options_.files.page.require();
     if (!options_.shard.empty() && common_.json.empty())
       throw usage_error("--shard writes a partial result, and --json does not say where");
+    if (!options_.shard.empty() && (!options_.files.scores.empty() || !options_.files.page.html.empty()))
+      throw usage_error("--scores and --html are of all samples").advise("give them to `vernier merge`");
     open_subject();
     EvaluationSubject& subject = part_.subject;
     subject.gates = options_.gates();
@@ -103,6 +105,8 @@ class EvaluateCommand {
       for (const RunnerSpec& spec : specs_) add_runner(m, spec);
     }
     const auto& names = part_.subject.runners;
+    if (!part_.subject.gates.empty() && names.size() < 2)
+      throw usage_error("--drop compares runners, and there is one").advise("put --reference before it");
     if (options_.against.empty()) return;
     for (size_t& i = part_.subject.against; names[i].name != options_.against;) {
       if (++i == names.size())

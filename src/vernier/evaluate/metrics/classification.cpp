@@ -137,16 +137,19 @@ class Auroc : public ClassMetric {
     const size_t width = rows.empty() ? 0 : rows[0].numbers.size() - 1;
     std::vector<Ranking> rankings(width);
     for (size_t c = 0; c < width; ++c) {
-      auto& [scores, is_one, order] = rankings[c];
+      Ranking& ranking = rankings[c];
       const auto one = static_cast<double>(width == 1 ? 1 : c);
       for (const RowScore& row : rows) {
-        order.push_back(order.size());
-        is_one.push_back(row.numbers[0] == one);
+        ranking.order.push_back(ranking.order.size());
+        const bool is_one = row.numbers[0] == one;
+        ranking.is_one.push_back(is_one);
         const double score = row.numbers[c + 1];
         // What is no number is as wrong as can be.
-        scores.push_back(!std::isnan(score) ? score : is_one.back() ? -INFINITY : INFINITY);
+        ranking.scores.push_back(!std::isnan(score) ? score : is_one ? -INFINITY : INFINITY);
       }
-      std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
+      std::stable_sort(ranking.order.begin(), ranking.order.end(), [&](size_t left, size_t right) {
+        return ranking.scores[left] < ranking.scores[right];
+      });
     }
     return [rankings = std::move(rankings)](std::span<const uint32_t> counts) {
       double sum = 0, classes = 0;

@@ -103,6 +103,7 @@ class OverlapMetric : public TaskMetric {
       areas.erase(kNoClass);
       RowScore& result = scores.emplace_back();
       std::vector<Areas> here;
+      here.reserve(areas.size());
       for (const auto& [label, each] : areas) here.push_back(each);
       result.value = mean(here, overlap_);
       for (const auto& [label, each] : areas)
