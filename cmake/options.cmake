@@ -21,6 +21,11 @@ endif()
 if(VERNIER_SANITIZE)
   add_compile_options(-fsanitize=${VERNIER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${VERNIER_SANITIZE})
+  if(VERNIER_SANITIZE MATCHES undefined)
+    # AddressSanitizer sees where such pointers lead. These checks take a fifth of the time that sources take to compile, loops over
+    # vectors three quarters.
+    add_compile_options(-fno-sanitize=null,object-size,pointer-overflow)
+  endif()
   add_compile_definitions(VERNIER_SANITIZED)
 endif()
 

@@ -46,6 +46,9 @@ struct BuildOptions {
   bool deterministic = false;  // the same bits for every run, number of threads and build
   size_t workspace = 0;        // bytes of working memory that a run may take; 0: as many as it needs
   PrecisionOptions precision = {};
+  // Devices beside the CPU, the preferred first: "cuda", which is "cuda:0", "cuda:1", "simulated". What none
+  // of them computes the CPU does.
+  std::vector<std::string> devices = {};
   // Sizes outside all profiles are refused. None: any sizes run; free dimensions are tuned at 1, or at what
   // the model takes, and other sizes run with the choices made for these.
   std::vector<ShapeProfile> profiles = {};

@@ -98,8 +98,8 @@ VERNIER_C_API void vernier_build_options_release(vernier_build_options* options)
  * "exact_passes_only", "keep_defaults", "deterministic", "verify" (default: 1), "isolate_trials", "bf16",
  * "fp16", "int8", "int4", "best". Numbers: "workspace" (bytes), "optimization_level". Texts:
  * "layer_precisions", "layer_output_types", "plan", "calibration", "timing_cache" (files), "inject_fault",
- * "constraints" ("obey", "prefer", "none"). Lists, to which each call adds one name: "disabled_passes",
- * "allowed_tactics", "denied_tactics".
+ * "constraints" ("obey", "prefer", "none"). Lists, to which each call adds one name: "devices" ("cuda:1"),
+ * "disabled_passes", "allowed_tactics", "denied_tactics".
  * VERNIER_ERROR_USAGE for others. */
 VERNIER_C_API vernier_status vernier_build_options_set(vernier_build_options* options, const char* name,
                                                        const char* value);

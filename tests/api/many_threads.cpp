@@ -1,5 +1,5 @@
 // Many sessions of two engines at the same time, each in a thread of its own, each run checked bit for bit:
-//   api_many_threads THREADS RUNS
+//   api_many_threads THREADS RUNS [DEVICE]
 // Every second thread runs digits.onnx, the others a model with a loop, a branch and sizes that only running
 // tells. Runs use one thread inside: sixteen of them keep all cores busy. Every eighth run is asynchronous,
 // and every 16th comes with other sizes, of which there are more than an engine keeps plans for, so that
@@ -65,8 +65,9 @@ std::vector<std::byte> bits(const Outputs& outputs) {
 struct Shared {
   using Bind = std::function<void(Session&, Inputs&, int64_t size)>;
 
-  Shared(const std::filesystem::path& model, Bind how) : engine(Engine::build(model)), bind(std::move(how)) {
-    const Engine alone = Engine::build(model);
+  Shared(const std::filesystem::path& model, Bind how, const BuildOptions& options)
+      : engine(Engine::build(model, options)), bind(std::move(how)) {
+    const Engine alone = Engine::build(model, options);
     for (int64_t size = 1; size <= kSizes; ++size) {
       Session session(alone, {.threads = 1});
       Inputs inputs;
@@ -103,11 +104,16 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 16;
   const int runs = argc > 2 ? std::atoi(argv[2]) : 200;
   if (threads < 1 || runs < 1) {
-    std::fprintf(stderr, "usage: %s THREADS RUNS\n", argv[0]);
+    std::fprintf(stderr, "usage: %s THREADS RUNS [DEVICE]\n", argv[0]);
     return 2;
   }
   const test::ModelFile reading = test::reading_model();
-  Shared images(test::kDigits, bind_images), rows(reading.path(), bind_rows);
+  BuildOptions options;
+  if (argc > 3) {
+    options.devices = {argv[3]};
+    options.optimization_level = 0;  // what is timed on a device may come out either way
+  }
+  Shared images(test::kDigits, bind_images, options), rows(reading.path(), bind_rows, options);
   const auto start = std::chrono::steady_clock::now();
   {
     std::vector<std::jthread> all;

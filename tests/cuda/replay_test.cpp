@@ -127,6 +127,19 @@ class ReplayTest : public testing::Test {
         FoundLibrary{"libcublasLt.so.13", "/lib", "13.1.0", ""}, reset_software_cublaslt(kFloatLoops));
     libraries_.cudnn =
         std::make_shared<CudnnLibrary>(FoundLibrary{"libcudnn.so.9", "/lib", "9.19.0", ""}, dnn);
+    libraries_.nvrtc.compile = [](ProgramHandle handle, int count, const char* const* options) {
+      ++compiled;
+      return compile_in_software(handle, count, options);
+    };
+    gpu_.emplace(libraries_, 0);
+  }
+
+  // A process that has compiled nothing.
+  void restart() {
+    execution_.reset();
+    memory_.reset();
+    plan_.reset();
+    backend_.reset();
     gpu_.emplace(libraries_, 0);
   }
 
@@ -174,6 +187,7 @@ class ReplayTest : public testing::Test {
     return all;
   }
 
+  inline static size_t compiled = 0;
   NoKernels host_;
   Libraries libraries_;
   PackedConstants packed_;
@@ -203,6 +217,55 @@ TEST_F(ReplayTest, MemoryThatMovesIsCapturedAgain) {
   memory_->at_least(backend_->device(), size_t{1} << 20);
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(run(static_cast<double>(i)), expected[i]) << i;
   EXPECT_EQ(memory_->replays().entries().size(), 2U);
+}
+
+// As an engine file does: in another process nothing is compiled, and no plan is searched.
+TEST_F(ReplayTest, PayloadsBringBackWhatKernelsRunBy) {
+  const auto expected = this->expected();
+  Payloads payloads;
+  for (const Step& step : plan_->steps) {
+    if (step.kernel != nullptr) step.kernel->add_payloads(payloads);
+  }
+  std::vector<std::string> kinds;
+  for (const auto& [name, content] : payloads) {
+    EXPECT_FALSE(content.empty()) << name;
+    kinds.push_back(name.substr(0, name.find(' ')));
+  }
+  EXPECT_THAT(kinds, ElementsAre("cudnn", "program", "program", "program"));
+  for (const bool refused : {false, true}) {
+    restart();
+    backend_.emplace(*gpu_, KernelLibraries{&gpu_->cublaslt, &gpu_->cudnn}, false);
+    backend_->take(payloads);
+    software_cudnn().modes.clear();
+    software_cudnn().refuses_texts = refused;
+    compiled = 0;
+    build(true);
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(run(static_cast<double>(i)), expected[i]) << i;
+    EXPECT_EQ(compiled, 0U);
+    EXPECT_EQ(software_cudnn().modes.empty(), !refused);  // which the heuristics are asked in
+  }
+}
+
+TEST_F(ReplayTest, CodeThatTheGpuRefusesIsTheFilesFault) {
+  build(false);
+  Payloads payloads;
+  for (const Step& step : plan_->steps) {
+    if (step.kernel != nullptr) step.kernel->add_payloads(payloads);
+  }
+  for (auto& [name, content] : payloads) {
+    if (name.starts_with("program")) content = "no code";
+  }
+  restart();
+  backend_.emplace(*gpu_, KernelLibraries{&gpu_->cublaslt, &gpu_->cudnn}, false);
+  backend_->take(payloads);
+  try {
+    build(false);
+    run(0);
+    ADD_FAILURE() << "it runs";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_THAT(error.what(), HasSubstr("machine code of"));
+  }
 }
 
 // Copies of inputs and outputs alone: nothing is launched, or allocated, one by one.

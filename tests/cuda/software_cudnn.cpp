@@ -35,6 +35,8 @@ struct Descriptor {
 };
 
 SoftwareCudnn library;
+// Plans that were written as text, which is their number here.
+std::vector<std::pair<size_t, Shared>> written;  // way and graph
 std::map<DnnPointer, Shared> live;
 
 const Attribute& attribute(const Descriptor& of, int name) {
@@ -61,6 +63,13 @@ const SoftwareCudnn::Way& way_of(size_t index) {
 DnnStatus set(DnnPointer pointer, int name, int type, int64_t count, const void* values) {
   Descriptor& to = *live.at(pointer);
   if (to.finalized || count < 1) return kBadParameter;
+  if (name == kDnnPlanJson) {
+    const size_t which =
+        std::stoul(std::string(static_cast<const char*>(values), static_cast<size_t>(count)));
+    if (library.refuses_texts || which >= written.size()) return kNotSupported;
+    std::tie(to.way, to.graph) = written[which];
+    return kDnnSuccess;
+  }
   Attribute set{type, {}, {}, {}, {}};
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     switch (type) {
@@ -94,9 +103,11 @@ DnnStatus finalize(DnnPointer pointer) {
   if (made.kind == kDnnHeuristics)
     library.modes.push_back(static_cast<int>(number(made, kDnnHeuristicsMode)));
   if (made.kind == kDnnPlan) {
-    const Descriptor& configuration = part(made, kDnnPlanConfiguration);
-    made.way = configuration.way;
-    made.graph = configuration.graph;
+    if (made.graph == nullptr) {
+      const Descriptor& configuration = part(made, kDnnPlanConfiguration);
+      made.way = configuration.way;
+      made.graph = configuration.graph;
+    }
     if (!way_of(made.way).plans) return kNotSupported;
     library.planned.push_back(made.way);
     library.operations.clear();
@@ -130,6 +141,15 @@ DnnStatus give(const std::vector<int>& notes, int64_t most, int64_t* count, void
   return kDnnSuccess;
 }
 
+DnnStatus write_plan(const Descriptor& plan, int64_t most, int64_t* count, void* values) {
+  const auto at = std::find(written.begin(), written.end(), std::pair(plan.way, plan.graph));
+  const std::string text = std::to_string(at - written.begin());
+  if (at == written.end()) written.emplace_back(plan.way, plan.graph);
+  *count = static_cast<int64_t>(text.size());
+  std::copy_n(text.data(), std::min(*count, most), static_cast<char*>(values));
+  return kDnnSuccess;
+}
+
 DnnStatus get(DnnPointer pointer, int name, int, int64_t most, int64_t* count, void* values) {
   const Descriptor& from = *live.at(pointer);
   switch (name) {
@@ -138,6 +158,7 @@ DnnStatus get(DnnPointer pointer, int name, int, int64_t most, int64_t* count, v
     case kDnnEngineNumericalNotes: return give(way_of(from.way).numerical, most, count, values);
     case kDnnEngineBehaviourNotes: return give(way_of(from.way).behaviour, most, count, values);
     case kDnnEngineNumber: *static_cast<int64_t*>(values) = static_cast<int64_t>(from.way); break;
+    case kDnnPlanJson: return write_plan(from, most, count, values);
     case kDnnPlanWorkspace:
       *static_cast<int64_t*>(values) = static_cast<int64_t>(way_of(from.way).workspace);
       break;

@@ -17,6 +17,7 @@ struct SoftwareCudnn {
   };
   std::vector<Way> ways, fallback;
   DnnStatus create = kDnnSuccess, execute = kDnnSuccess;
+  bool refuses_texts = false;  // of plans that were written
 
   // What it was asked for.
   size_t live = 0, handles = 0;  // descriptors, handles

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <regex>
 #include <thread>
 
@@ -20,12 +22,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kBefore = R"(
+// Compiled once for all programs, which takes longer than most of them.
+constexpr const char* kHeader = R"(
 #include <barrier>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include "vernier/numeric/minifloat.h"
+)";
+
+constexpr const char* kBefore = R"(
+#include "header.h"
 using namespace std;
 struct Place3 { unsigned x = 1, y = 1, z = 1; };
 static thread_local Place3 threadIdx, blockIdx, blockDim, gridDim;
@@ -138,17 +145,46 @@ std::string host_text(const std::string& source) {
          parameters + "); }\n";
 }
 
-CompilerStatus compile(ProgramHandle handle, int, const char* const*) {
-  auto& program = *reinterpret_cast<HostProgram*>(handle);
-  static int count = 0;
-  const fs::path base = folder() / std::to_string(count++);
-  const std::string text = base.string() + ".cpp", library = base.string() + ".so";
-  std::ofstream(text) << host_text(program.source);
-  const std::string command = "c++ -std=c++20 -O1 -ffp-contract=off -w -shared -fPIC -I'" +
-                              (test::source_dir() / "src").string() + "' '" + text + "' -o '" + library + "'";
-  program.library = library;
-  return std::system(command.c_str()) == 0 ? 0 : 6;
+bool compiled(const std::string& arguments) {
+  const std::string command = "c++ -std=c++20 -O1 -ffp-contract=off -w -fPIC -I'" +
+                              (test::source_dir() / "src").string() + "' " + arguments;
+  return std::system(command.c_str()) == 0;
 }
+
+bool header_compiled() {
+  const std::string header = (folder() / "header.h").string();
+  std::ofstream(header) << kHeader;
+  return compiled("-x c++-header '" + header + "' -o '" + header + ".gch'");
+}
+
+// The path of the library that the text becomes, empty where the compiler refuses it. Threads compile
+// beside each other.
+std::string library_of(const std::string& text) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> libraries;
+  static int count = 0;
+  std::string base;
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto known = libraries.find(text); known != libraries.end()) return known->second;
+    if (count == 0 && !header_compiled()) return "";
+    base = (folder() / std::to_string(count++)).string();
+  }
+  std::ofstream(base + ".cpp") << text;
+  const bool taken = compiled("-shared '" + base + ".cpp' -o '" + base + ".so'");
+  const std::lock_guard lock(mutex);
+  return libraries[text] = taken ? base + ".so" : "";
+}
+
+}  // namespace
+
+CompilerStatus compile_in_software(ProgramHandle handle, int, const char* const*) {
+  auto& program = *reinterpret_cast<HostProgram*>(handle);
+  program.library = library_of(host_text(program.source));
+  return program.library.empty() ? 6 : 0;
+}
+
+namespace {
 
 using Call = void (*)(const void*, const unsigned*, std::barrier<>*);
 
@@ -221,7 +257,7 @@ SoftwareGpu reset_software_gpu() {
     delete reinterpret_cast<HostProgram*>(*handle);
     return 0;
   };
-  gpu.nvrtc.compile = compile;
+  gpu.nvrtc.compile = compile_in_software;
   gpu.nvrtc.error_text = [](CompilerStatus) { return "the compiler of the system does not take it"; };
   gpu.nvrtc.log_size = [](ProgramHandle, size_t* size) { return *size = 0, 0; };
   gpu.nvrtc.cubin_size = [](ProgramHandle handle, size_t* size) {

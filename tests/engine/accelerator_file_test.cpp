@@ -3,6 +3,8 @@
 
 #include "engine/small_engine.h"
 #include "vernier/backends/simulated/driver.h"
+#include "vernier/backends/simulated/simulated_device.h"
+#include "vernier/exec/probing/observer.h"
 
 namespace vernier {
 namespace {
@@ -91,6 +93,57 @@ TEST_F(AcceleratorFile, GivesTheSameStepsAndBits) {
   }
 }
 
+size_t compiled(const Engine& engine) {
+  return dynamic_cast<const simulated::SimulatedDevice&>(engine.accelerators().at(0)->device()).compiled();
+}
+
+TEST_F(AcceleratorFile, KernelsRunByThePayloadsOfTheFile) {
+  const auto engine = engine_with({});
+  EXPECT_GT(compiled(*engine), 0U);
+  save_engine(*engine, path(), {});
+  EXPECT_EQ(read_manifest(path()).payloads.size(), compiled(*engine));
+  const auto loaded = load_engine(path());
+  EXPECT_EQ(run(loaded.engine, 2), run(engine, 2));
+  EXPECT_EQ(compiled(*loaded.engine), 0U);
+}
+
+// Found by comparing, and at the node whose kernel runs by it.
+TEST_F(AcceleratorFile, AWrongPayloadIsFoundAtItsNode) {
+  save_engine(*engine_with({}), path(), {});
+  const auto payloads = read_manifest(path()).payloads;
+  const auto position = [&](const std::string& op) {
+    const auto at = std::find_if(payloads.begin(), payloads.end(),
+                                 [&](const auto& payload) { return payload.name.starts_with(op + " "); });
+    return static_cast<size_t>(at - payloads.begin());
+  };
+  const auto file = EngineFile::open(path());
+  auto sections = file.sections();
+  const auto first = static_cast<size_t>(
+      std::find_if(sections.begin(), sections.end(),
+                   [](const Section& section) { return section.kind == SectionKind::kPayload; }) -
+      sections.begin());
+  sections.at(first + position("MatMul")).bytes = file.section(SectionKind::kPayload, position("Add"));
+  write_engine_file(path("changed"), sections);
+  using Values = std::map<std::string, std::vector<double>>;
+  const auto trace = [](const fs::path& from) {
+    Values values;
+    Observer observer;
+    observer.after = [&](const ObservedStep& seen, int64_t) {
+      if (const Value* value = seen.value_made(0))
+        values[value->name] = seen.output(0).as_tensor().to_doubles();
+    };
+    Session session(load_engine(from).engine);
+    session.run({{"x", noise({2, 16, 6, 6}, 7)}}, &observer);
+    return values;
+  };
+  const Values had = trace(path()), has = trace(path("changed"));
+  std::set<std::string> differ;
+  for (const auto& [name, values] : had) {
+    if (values != has.at(name)) differ.insert(name);
+  }
+  EXPECT_EQ(differ, (std::set<std::string>{"product", "sum"}));
+}
+
 TEST_F(AcceleratorFile, SaysWhatItIsForAndWhyNodesAreLeftToTheCpu) {
   save_engine(*engine_with({.seed = 5, .streams = 3, .lacks = {"Conv", "MatMul"}}), path(), {});
   const Manifest manifest = read_manifest(path());
@@ -131,7 +184,12 @@ TEST_F(AcceleratorFile, ADriverThatDiffersIsRefused) {
   EXPECT_THAT(refusal_of(*engine, [](Manifest& m) { m.devices[0].options["streams"] = "0"; }),
               HasSubstr("streams"));
   // Devices that give other steps.
-  EXPECT_THAT(refusal_of(*engine, [](Manifest& m) { m.devices.clear(); }), HasSubstr("steps"));
+  EXPECT_THAT(refusal_of(*engine,
+                         [](Manifest& m) {
+                           m.devices.clear();
+                           m.payloads.clear();
+                         }),
+              HasSubstr("steps"));
   EXPECT_THAT(refusal_of(*engine, [](Manifest& m) { m.devices[0].options["lacks"] = "MatMul"; }),
               HasSubstr("build the engine here again"));
   EXPECT_THAT(refusal_of(*engine,

@@ -22,5 +22,6 @@ def test_the_guide_runs(tmp_path, monkeypatch):
     assert namespace["engine"].verdict == "pass" and namespace["r"] and not namespace["d"]
     assert namespace["stricter"].verdict == "fail" and namespace["front"].chosen.holds
     assert namespace["found"][:2] == ("bad_input", "damaged.onnx")
+    assert namespace["serialized"].vernier.verdict == "pass" and namespace["done"] and (namespace["scores"].sum(axis=1) > 0.99).all()
     for name in ("digits.engine", "t.json", "r.json", "scales.json", "typed.onnx"):
         assert (tmp_path / name).stat().st_size > 0

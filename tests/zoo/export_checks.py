@@ -1,6 +1,5 @@
 """What models.py judges of exported plans: ONNX Runtime on the typed file against the reference, which rounds as the file declares, or the
 operator that it has no kernel for; and the reference of the file by what an engine of the model promises by the same plan."""
-import collections
 import json
 import pathlib
 import re
@@ -13,7 +12,7 @@ import onnxruntime as ort
 from engine_checks import ORT, VERNIER, verdicts
 
 CONTRACTIONS = ("Conv", "MatMul", "Gemm")
-COUNTS = collections.Counter()  # of --export: what became of each file
+COUNTS = []  # of --export: what became of each file
 
 
 def ranges(model: pathlib.Path, feeds: list[dict], work: pathlib.Path) -> pathlib.Path | None:
@@ -130,7 +129,7 @@ def exported(model: pathlib.Path, data: list[str], feeds: list[dict], work: path
     """Every narrow type in turn. A model that is quantised or computes in narrow types itself has its plan already."""
     nodes = onnx.load(model, load_external_data=False).graph.node
     if any("Quant" in node.op_type or "Integer" in node.op_type for node in nodes):
-        COUNTS["quantised models, left alone"] += 1
+        COUNTS.append("quantised models, left alone")
         return "quantised already"
     remarks = []
     for name, options in (("bf16", ["--bf16"]), ("fp16", ["--fp16"]), ("int8", ["--int8", "--calibration"])):
@@ -139,7 +138,7 @@ def exported(model: pathlib.Path, data: list[str], feeds: list[dict], work: path
             verdict = "nothing to quantise"
         else:
             verdict = one(model, [*options, *([str(scales)] if scales else [])], data, work)
-        COUNTS[f"{name}: {verdict.split(',')[0].split(':')[0]}"] += 1
+        COUNTS.append(f"{name}: {verdict.split(',')[0].split(':')[0]}")
         remarks.append(f"{name} {verdict}")
     failed = [remark for remark in remarks if "FAIL" in remark]
     return "FAIL " + "; ".join(failed) if failed else "; ".join(remarks)

@@ -1,6 +1,7 @@
 // The options and the report of a build, as the public interface has them.
 #include "vernier/api/engine_state.h"
 #include "vernier/backends/cpu/driver.h"
+#include "vernier/backends/installed/drivers.h"
 #include "vernier/builder/builder.h"
 #include "vernier/engine/quarantine.h"
 
@@ -55,6 +56,7 @@ BuildOptions inner_options(const v1::BuildOptions& options) {
     result.passes.forbidden = {NumericalClass::kReassociating, NumericalClass::kNarrowing,
                                NumericalClass::kApproximate};
   result.precision = inner_options(options.precision);
+  for (const std::string& device : options.devices) result.accelerators.push_back(accelerator_driver(device));
   for (const v1::ShapeProfile& profile : options.profiles) result.profiles.push_back(inner_profile(profile));
   result.tune.level = options.optimization_level;
   result.tune.approximate = !options.exact_passes_only;
@@ -89,6 +91,21 @@ void add_certificate(const std::optional<Certificate>& certificate, v1::BuildRep
     report.outputs.push_back({output.name, output.planned, output.declared, output.ideal});
 }
 
+// How many steps run where, and why nodes that a device was asked for are left to another.
+void add_devices(Engine& engine, std::vector<std::string>& notes) {
+  for (const auto& prepared : engine.prepared()) {
+    std::map<std::string, size_t> counts;
+    for (const StepDescription& step : describe_steps(*prepared.plan)) {
+      ++counts[step.device];
+      if (step.refusal.empty()) continue;
+      notes.push_back(fmt::format("{} runs on {}: {}; {} bytes are copied for it",
+                                  fmt::join(step.nodes, ", "), step.device, step.refusal, step.copied));
+    }
+    for (const auto& [device, count] : counts)
+      notes.push_back(fmt::format("{} steps run on {}", count, device));
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const EngineState> build(const Model& model, const v1::BuildOptions& options,
@@ -103,6 +120,7 @@ std::shared_ptr<const EngineState> build(const Model& model, const v1::BuildOpti
     report.notes.push_back("a fault is injected on purpose: " + fault_text(*fault));
   for (const QuarantinedTactic& each : quarantined_tactics(*built.engine))
     report.notes.push_back("in quarantine: " + each.text());
+  if (!inner.accelerators.empty()) add_devices(*built.engine, report.notes);
   report.build_seconds = built.build_seconds;
   report.verdict_seconds = built.verdict_seconds;
   add_certificate(built.certificate, report);

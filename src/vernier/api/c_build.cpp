@@ -57,6 +57,7 @@ bool* find_flag(v1::BuildOptions& options, std::string_view name) {
 
 std::vector<std::string>* find_list(v1::BuildOptions& options, std::string_view name) {
   if (name == "disabled_passes") return &options.disabled_passes;
+  if (name == "devices") return &options.devices;
   if (name == "allowed_tactics") return &options.allowed_tactics;
   if (name == "denied_tactics") return &options.denied_tactics;
   return nullptr;

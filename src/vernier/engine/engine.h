@@ -100,6 +100,8 @@ class Engine {
   PrecisionAudit audit(const Plan& plan) const;
   PackedConstants& packed() { return packed_; }
   const PackedConstants& packed() const { return packed_; }
+  // Kernels of the devices beside the host, in the order of the options.
+  std::vector<const Backend*> accelerators() const;
   const Backend& kernels() const { return invariant_ ? static_cast<const Backend&>(*invariant_) : steered(); }
   const std::vector<TuneResult>& tuning() const { return tuning_; }
   // Tactics that some node could be computed by, in any layout that was tried.
@@ -123,7 +125,6 @@ class Engine {
   Engine(Content content, BuildOptions options);
   void know_constants();
   void add_accelerator(const Driver& driver);
-  std::vector<const Backend*> accelerators() const;
   // Of the device that is preferred: passes make what suits it.
   const Driver& driver() const;
   // The graph that a plan for these inputs is made from: graph(), unless they give a name of dimensions two

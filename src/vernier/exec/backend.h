@@ -63,6 +63,9 @@ class Backend {
   virtual Device& device() const;
   // Nothing, with `reason` set, if the backend has no kernel for this.
   virtual std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const = 0;
+  // What kernels of such a device were run by (Kernel::add_payloads), in another process: kernels that are
+  // made from now on do not make it again.
+  virtual void take(const Payloads& /*made*/) const {}
   // The ways to compute this, beside the backend's own choice; e.g. "winograd". Each is made by giving its
   // name to make(), which may still refuse.
   virtual std::vector<std::string> tactics(const KernelRequest& /*request*/) const { return {}; }

@@ -8,6 +8,7 @@ namespace vernier {
 class BackendDecorator : public Backend {
  public:
   Device& device() const override { return backend_.device(); }
+  void take(const Payloads& made) const override { backend_.take(made); }
   std::vector<std::string> tactics(const KernelRequest& request) const override {
     return backend_.tactics(request);
   }

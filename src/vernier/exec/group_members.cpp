@@ -69,6 +69,9 @@ class SequentialKernel : public Kernel {
     return std::all_of(members_.begin(), members_.end(),
                        [](const Member& member) { return member.kernel->is_prepared(); });
   }
+  void add_payloads(Payloads& to) const override {
+    for (const Member& member : members_) member.kernel->add_payloads(to);
+  }
 
  private:
   static const void* address(const Place& place, const KernelArguments& arguments) {

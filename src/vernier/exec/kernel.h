@@ -1,6 +1,7 @@
 // One computation of an engine at sizes that are known: what a backend makes of a node.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +23,11 @@ struct KernelArguments {
   Stream* stream = nullptr;  // of the kernel's device; null where the host sees its memory
 };
 
+// What takes long to make and is the same each time, by names that say all that it depends on beside the
+// device: machine code, plans of libraries. An engine file keeps it, so that loading compiles and searches
+// nothing.
+using Payloads = std::map<std::string, std::string>;
+
 // Immutable once made: many sessions run one kernel at the same time.
 class Kernel {
  public:
@@ -41,6 +47,8 @@ class Kernel {
   // what run() throws, and can then be called again.
   virtual void prepare() const {}
   virtual bool is_prepared() const { return true; }
+  // Adds what it runs by, made now if it was not yet; Backend::take brings it back. Throws what run() throws.
+  virtual void add_payloads(Payloads& /*to*/) const {}
 
   std::string name;           // "onednn:jit_avx512_core", "cpu:softmax"
   NumericsContract contract;  // what it does to the numbers

@@ -9,6 +9,7 @@ class KernelDecorator : public Kernel {
  public:
   void prepare() const override { inner_->prepare(); }
   bool is_prepared() const override { return inner_->is_prepared(); }
+  void add_payloads(Payloads& to) const override { inner_->add_payloads(to); }
   bool measures() const override { return inner_->measures(); }
   void measure(const KernelArguments& arguments, std::span<Dims> sizes) const override {
     inner_->measure(arguments, sizes);

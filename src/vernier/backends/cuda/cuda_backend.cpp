@@ -27,6 +27,11 @@ std::unique_ptr<Kernel> CudaBackend::make(const KernelRequest& request, std::str
   return make_sequential(request, [&](const KernelRequest& member) { return make(member, reason); });
 }
 
+void CudaBackend::take(const Payloads& made) const {
+  gpu_.programs.know(made);
+  gpu_.cudnn.know(made);
+}
+
 std::vector<std::string> CudaBackend::tactics(const KernelRequest& request) const {
   return cuda_tactics(request, libraries_);
 }

@@ -33,6 +33,7 @@ class CudaBackend : public FaultableBackend {
 
   Device& device() const override { return *device_; }
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
+  void take(const Payloads& made) const override;
   // The ways in which the libraries compute products and convolutions.
   std::vector<std::string> tactics(const KernelRequest& request) const override;
   void choose_layouts(KernelRequest& request) const override;

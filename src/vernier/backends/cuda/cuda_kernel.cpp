@@ -72,6 +72,10 @@ void CudaKernel::prepare() const {
   prepared_ = true;
 }
 
+void CudaKernel::add_payloads(Payloads& to) const {
+  for (const Launch& launch : launches_) to.try_emplace(launch.source.payload_name(), launch.program->code());
+}
+
 std::byte* CudaKernel::address(const Place& place, const KernelArguments& arguments,
                                const CudaStream& stream) const {
   switch (place.kind) {

@@ -70,6 +70,7 @@ class CudaKernel : public Kernel {
   bool reads(size_t input) const override { return input < reads_.size() && reads_[input]; }
   // Compiles, and copies constants.
   void prepare() const override;
+  void add_payloads(Payloads& to) const override;
   bool is_prepared() const override { return prepared_; }
 
  protected:

@@ -19,4 +19,13 @@ std::shared_ptr<const Driver> accelerator_driver(const std::string& name,
       .advise(fmt::format("it has: {}, {}, {}", host_driver().name(), simulated::kName, cuda::kName));
 }
 
+std::shared_ptr<const Driver> accelerator_driver(std::string_view device) {
+  const size_t colon = device.find(':');
+  const std::string name(device.substr(0, colon));
+  std::map<std::string, std::string> options;
+  if (colon != std::string_view::npos)
+    options[name == simulated::kName ? "seed" : "device"] = device.substr(colon + 1);
+  return accelerator_driver(name, options);
+}
+
 }  // namespace vernier

@@ -13,4 +13,7 @@ const Driver& host_driver();
 std::shared_ptr<const Driver> accelerator_driver(const std::string& name,
                                                  const std::map<std::string, std::string>& options);
 
+// By its name and its number: "cuda", which is "cuda:0", "cuda:1"; "simulated:3" is the one of the seed 3.
+std::shared_ptr<const Driver> accelerator_driver(std::string_view device);
+
 }  // namespace vernier

@@ -51,6 +51,19 @@ std::string refusal(const KernelRequest& request, const SimulatedOptions& option
   return {};
 }
 
+// A program computes an operator on operands of these types and sizes.
+std::string program_name(const KernelRequest& request, int times) {
+  std::string name = fmt::format("{} {}:", request.node.qualified_op(), times);
+  for (const auto* operands : {&request.inputs, &request.outputs}) {
+    for (const auto& operand : *operands) {
+      if (operand)
+        name += " " + std::string(element_type_short_name(operand->element)) + dims_text(operand->dims);
+      name += ",";
+    }
+  }
+  return name;
+}
+
 }  // namespace
 
 SimulatedBackend::SimulatedBackend(SimulatedOptions options)
@@ -59,8 +72,15 @@ SimulatedBackend::SimulatedBackend(SimulatedOptions options)
 std::unique_ptr<Kernel> SimulatedBackend::make(const KernelRequest& request, std::string& reason) const {
   reason = refusal(request, device_->options());
   if (!reason.empty()) return nullptr;
-  if (request.tactic.empty()) return make_kernel(request);
-  return make_kernel(request, 2, device_->has_fault(DeviceFault::Kind::kWrongTactic));
+  const int times = request.tactic.empty() ? 1 : 2;
+  const std::string name = program_name(request, times), sound = "code of " + name;
+  const std::string code = device_->code_of(name, sound);
+  const bool wrong = times == 2 && device_->has_fault(DeviceFault::Kind::kWrongTactic);
+  return make_kernel(request, times, wrong || code != sound, {{name, code}});
+}
+
+void SimulatedBackend::take(const Payloads& made) const {
+  device_->take(made);
 }
 
 std::vector<std::string> SimulatedBackend::tactics(const KernelRequest& request) const {
@@ -107,18 +127,20 @@ KernelOperands keep(const std::vector<std::optional<Operand>>& operands) {
 
 class SimulatedKernel : public Kernel {
  public:
-  SimulatedKernel(const KernelRequest& request, int times, bool wrong)
+  SimulatedKernel(const KernelRequest& request, int times, bool wrong, Payloads payloads)
       : node_(request.node),
         inputs_(keep(request.inputs)),
         outputs_(keep(request.outputs)),
         times_(times),
-        wrong_(wrong) {
+        wrong_(wrong),
+        payloads_(std::move(payloads)) {
     name = "simulated:" + node_.op;
     contract.computed = ElementType::kDouble;
     const auto first = std::find_if(outputs_.begin(), outputs_.end(), [](const auto& at) { return !!at; });
     if (first != outputs_.end()) contract.stored = (*first)->element;
   }
 
+  void add_payloads(Payloads& to) const override { to.insert(payloads_.begin(), payloads_.end()); }
   // Constants, too: what an accelerator computes with lies in its own memory.
   bool reads(size_t input) const override { return input < inputs_.size() && inputs_[input].has_value(); }
 
@@ -193,12 +215,13 @@ class SimulatedKernel : public Kernel {
   const KernelOperands inputs_, outputs_;
   const int times_;
   const bool wrong_;
+  const Payloads payloads_;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_kernel(const KernelRequest& request, int times, bool wrong) {
-  return std::make_unique<SimulatedKernel>(request, times, wrong);
+std::unique_ptr<Kernel> make_kernel(const KernelRequest& request, int times, bool wrong, Payloads payloads) {
+  return std::make_unique<SimulatedKernel>(request, times, wrong, std::move(payloads));
 }
 
 }  // namespace vernier::simulated

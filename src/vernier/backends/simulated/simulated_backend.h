@@ -15,6 +15,7 @@ class SimulatedBackend : public FaultableBackend {
 
   SimulatedDevice& device() const override { return *device_; }
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
+  void take(const Payloads& made) const override;
   std::vector<std::string> tactics(const KernelRequest& request) const override;
   void choose_layouts(KernelRequest& request) const override;
   // All its layouts are plain: throws an internal error.
@@ -32,6 +33,7 @@ class SimulatedBackend : public FaultableBackend {
 // For a node that evaluate() (ops/evaluate.h) takes, whose operands are plain tensors of known sizes. What it
 // runs on is a SimulatedStream; anything else is an internal error.
 // It computes `times` times; with `wrong`, its first element is not what it should be.
-std::unique_ptr<Kernel> make_kernel(const KernelRequest& request, int times = 1, bool wrong = false);
+std::unique_ptr<Kernel> make_kernel(const KernelRequest& request, int times = 1, bool wrong = false,
+                                    Payloads payloads = {});
 
 }  // namespace vernier::simulated

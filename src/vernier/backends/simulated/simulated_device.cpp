@@ -230,4 +230,21 @@ void SimulatedStream::wait_on_host(Event event) {
   throw internal_error("{}{}", fmt::join(races, "; "), besides);
 }
 
+std::string SimulatedDevice::code_of(const std::string& program, const std::string& compiled) {
+  const std::lock_guard lock(codes_mutex_);
+  const auto [at, is_new] = codes_.try_emplace(program, compiled);
+  compiled_ += is_new ? 1 : 0;
+  return at->second;
+}
+
+void SimulatedDevice::take(const Payloads& codes) {
+  const std::lock_guard lock(codes_mutex_);
+  codes_.insert(codes.begin(), codes.end());
+}
+
+size_t SimulatedDevice::compiled() const {
+  const std::lock_guard lock(codes_mutex_);
+  return compiled_;
+}
+
 }  // namespace vernier::simulated

@@ -9,6 +9,7 @@
 #include "vernier/backends/simulated/executor.h"
 #include "vernier/backends/simulated/happens_before.h"
 #include "vernier/exec/device/device.h"
+#include "vernier/exec/kernel.h"
 
 namespace vernier::simulated {
 
@@ -87,6 +88,10 @@ class SimulatedDevice : public Device {
   // Throws usage_error if none of its uses so far was the one.
   void require_fault() const;
   void settle(const std::shared_ptr<const Failure>& failure);
+  // The machine code of a program: what a payload brought, or `compiled`, which is counted once a program.
+  std::string code_of(const std::string& program, const std::string& compiled);
+  void take(const Payloads& codes);
+  size_t compiled() const;
 
  private:
   void make_stale(Commands& commands);
@@ -100,6 +105,9 @@ class SimulatedDevice : public Device {
   mutable std::mutex mutex_;
   std::map<std::vector<std::string>, Commands> captured_;  // by their names, where a replay is to be stale
   std::map<const Stream*, std::shared_ptr<CommandQueue>> queues_;
+  mutable std::mutex codes_mutex_;
+  Payloads codes_;
+  size_t compiled_ = 0;
 };
 
 // Memory of the simulated device.

@@ -19,6 +19,7 @@ enum class SectionKind : uint32_t {
   kPlan,          // IR text: what one plan runs
   kConstant,      // the elements of a constant, row-major
   kPacked,        // a constant in a form of a kernel
+  kPayload,       // what a kernel of a device runs by: machine code, the plan of a library
 };
 
 struct Section {

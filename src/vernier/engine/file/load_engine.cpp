@@ -150,6 +150,19 @@ struct Graphs {
   }
 };
 
+void give_payloads(const EngineFile& file, const Manifest& manifest, const Engine& engine) {
+  std::vector<Payloads> payloads(manifest.devices.size());
+  for (size_t i = 0; i < manifest.payloads.size(); ++i) {
+    const auto& [name, device] = manifest.payloads[i];
+    if (device >= payloads.size())
+      throw bad_input("the engine file has '{}' for the device {}, and {} devices", name, device,
+                      payloads.size());
+    payloads[device].emplace(name, file.text(SectionKind::kPayload, i));
+  }
+  const auto accelerators = engine.accelerators();
+  for (size_t i = 0; i < payloads.size(); ++i) accelerators.at(i)->take(payloads[i]);
+}
+
 LoadedEngine load(const EngineFile& file, const std::filesystem::path& path) {
   LoadedEngine loaded;
   loaded.manifest = Manifest::parse(file.text(SectionKind::kManifest));
@@ -163,6 +176,7 @@ LoadedEngine load(const EngineFile& file, const std::filesystem::path& path) {
                                    manifest.nodes, manifest.structure},
                                   options);
   graphs->constants.give(loaded.engine->packed());
+  give_payloads(file, manifest, *loaded.engine);
   for (size_t i = 0; i < manifest.plans.size(); ++i) {
     const Manifest::Plan& plan = manifest.plans[i];
     TunedSizes sizes = plan.sizes();

@@ -139,6 +139,10 @@ Manifest::Constant constant_of(const JsonValue& json) {
           strings_of(json.at("forms"))};
 }
 
+Json json_of(const Manifest::Payload& payload) {
+  return {{"name", payload.name}, {"device", payload.device}};
+}
+
 Manifest manifest_of(const JsonValue& json) {
   if (json.at("schema").string() != kSchema)
     throw bad_input("it has the schema '{}'", json.at("schema").string());
@@ -161,6 +165,10 @@ Manifest manifest_of(const JsonValue& json) {
   for (const JsonValue& entry : json.at("tuned").items()) manifest.tuned.push_back(tuned_of(entry));
   for (const JsonValue& entry : json.at("constants").items())
     manifest.constants.push_back(constant_of(entry));
+  if (const JsonValue* payloads = json.find("payloads")) {
+    for (const JsonValue& entry : payloads->items())
+      manifest.payloads.push_back({entry.at("name").string(), entry.at("device").size()});
+  }
   manifest.stripped = json.at("stripped").boolean();
   if (!certificate.is_null()) manifest.certificate = certificate_of(certificate);
   return manifest;
@@ -205,6 +213,7 @@ std::string Manifest::json() const {
       {"plans", array_of(plans, describe)},
       {"tuned", array_of(tuned, describe)},
       {"constants", array_of(constants, describe)},
+      {"payloads", array_of(payloads, describe)},
       {"stripped", stripped},
       {"certificate", certificate ? json_of(*certificate) : Json()}};
   try {

@@ -50,6 +50,11 @@ struct Manifest {
     std::vector<std::string> forms;  // names of the kernels' forms, see PackedConstants
   };
 
+  struct Payload {
+    std::string name;   // see Payloads
+    size_t device = 0;  // of `devices`
+  };
+
   Fingerprint fingerprint;
   std::string model_hash, model_name;
   uint64_t structure = 0;  // see model_structure
@@ -63,6 +68,7 @@ struct Manifest {
   std::vector<Plan> plans;
   std::vector<Tuned> tuned;  // without a plan
   std::vector<Constant> constants;
+  std::vector<Payload> payloads;
   bool stripped = false;                   // its constants are to be found in the model
   std::optional<Certificate> certificate;  // nothing where the engine was not judged
 

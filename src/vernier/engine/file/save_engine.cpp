@@ -46,6 +46,13 @@ class Saver {
       for (const auto& [form, packed] : constant.forms)
         sections.push_back({SectionKind::kPacked, packed->content()});
     }
+    const auto payloads = payloads_of_devices();
+    for (size_t device = 0; device < payloads.size(); ++device) {
+      for (const auto& [name, content] : payloads[device]) {
+        manifest.payloads.push_back({name, device});
+        sections.push_back({SectionKind::kPayload, bytes_of(content)});
+      }
+    }
     const std::string json = manifest.json();
     sections[0] = {SectionKind::kManifest, bytes_of(json)};
     engine_.files().require_unchanged();  // what was read of them is in the sections
@@ -114,6 +121,18 @@ class Saver {
       if (slot.home == Slot::Home::kConstant && slot.constant.is_defined() && is_outside(slot.constant))
         constants_[hash_of(slot.constant)].plain = true;
     }
+  }
+
+  // What kernels of each accelerator run by.
+  std::vector<Payloads> payloads_of_devices() const {
+    std::vector<Payloads> all(engine_.options().accelerators.size());
+    for (const auto& prepared : engine_.prepared()) {
+      for (const Step& step : prepared.plan->steps) {
+        if (step.kernel != nullptr && step.device != kHost)
+          step.kernel->add_payloads(all.at(static_cast<size_t>(step.device) - 1));
+      }
+    }
+    return all;
   }
 
   // Forms that do not hold their constant are made again, from what is there of it.

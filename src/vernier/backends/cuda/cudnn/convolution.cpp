@@ -45,6 +45,7 @@ class DnnKernel : public CudaKernel {
             std::shared_ptr<const DnnPlan> plan);
 
   void run(const KernelArguments& arguments) const override;
+  void add_payloads(Payloads& to) const override;
 
  private:
   struct Bound {
@@ -134,6 +135,15 @@ void DnnKernel::run(const KernelArguments& arguments) const {
   auto* stream = dynamic_cast<CudaStream*>(arguments.stream);
   if (stream == nullptr) throw internal_error("'{}' runs on streams of its device only", name);
   stream->enqueue([&](StreamHandle handle) { execute(arguments, *stream, handle); });
+}
+
+void DnnKernel::add_payloads(Payloads& to) const {
+  CudaKernel::add_payloads(to);
+  if (to.contains(plan_->name)) return;
+  try {
+    to[plan_->name] = plan_->json();
+  } catch (const DnnRefusal&) {  // the plan is searched again where the engine is loaded
+  }
 }
 
 }  // namespace

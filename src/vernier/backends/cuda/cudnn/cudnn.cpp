@@ -2,6 +2,7 @@
 
 #include "vernier/backends/cuda/cudnn/dnn_graph.h"
 #include "vernier/base/error.h"
+#include "vernier/base/hash.h"
 
 namespace vernier::cuda {
 
@@ -50,14 +51,19 @@ void Cudnn::give_back(DnnHandle handle) {
 std::shared_ptr<const DnnPlan> Cudnn::plan(const DnnConvolution& asked, std::string_view tactic,
                                            std::string& reason) {
   const std::string text = fmt::format("{} {}", text_of(asked), tactic);
+  const std::string name = "cudnn plan " + hash_to_text(hash_text(text));
+  std::string known;
   {
     const std::lock_guard lock(plans_mutex_);
     if (const auto found = plans_.find(text); found != plans_.end()) {
       reason = found->second.reason;
       return found->second.plan;
     }
+    if (const auto found = known_.find(name); found != known_.end()) known = found->second;
   }
-  auto chosen = choose(asked, tactic, reason);
+  auto chosen = known.empty() ? nullptr : restore(known);
+  if (chosen == nullptr) chosen = choose(asked, tactic, reason);
+  if (chosen != nullptr) chosen->name = name;
   const std::lock_guard lock(plans_mutex_);
   return plans_.try_emplace(text, Chosen{std::move(chosen), reason}).first->second.plan;
 }
@@ -115,13 +121,28 @@ std::vector<std::string> Cudnn::tactics(const DnnConvolution& asked) {
   return names;
 }
 
-std::shared_ptr<const DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::string_view tactic,
-                                             std::string& reason) {
+void Cudnn::know(const Payloads& plans) {
+  const std::lock_guard lock(plans_mutex_);
+  known_.insert(plans.begin(), plans.end());
+}
+
+std::shared_ptr<DnnPlan> Cudnn::restore(const std::string& json) {
+  context_.use();
+  const Loan loan(*this);
+  try {
+    return std::make_shared<DnnPlan>(api(), loan.handle(), json);
+  } catch (const DnnRefusal&) {  // choose() finds it again
+    return nullptr;
+  }
+}
+
+std::shared_ptr<DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::string_view tactic,
+                                       std::string& reason) {
   context_.use();
   const Loan loan(*this);
   try {
     const DnnGraph graph(api(), loan.handle(), asked);
-    std::shared_ptr<const DnnPlan> chosen;
+    std::shared_ptr<DnnPlan> chosen;
     SoundEngines engines(graph, asked.element);
     const bool found = engines.any([&](const std::string& name, const DnnEngine& engine) {
       if (!tactic.empty() && name != tactic) return false;

@@ -36,6 +36,8 @@ class Cudnn {
   // `reason`. Where it serves.
   std::shared_ptr<const DnnPlan> plan(const DnnConvolution& asked, std::string_view tactic,
                                       std::string& reason);
+  // Plans that were made in another process, by DnnPlan::name: they are made again without a search.
+  void know(const Payloads& plans);
   // Of the engines that keep to the contract, the first choice first. Where it serves.
   std::vector<std::string> tactics(const DnnConvolution& asked);
   // Usable where it serves.
@@ -48,8 +50,9 @@ class Cudnn {
   DnnHandle take();
   void give_back(DnnHandle handle);
   DnnHandle make(std::string& reason) const;
-  std::shared_ptr<const DnnPlan> choose(const DnnConvolution& asked, std::string_view tactic,
-                                        std::string& reason);
+  std::shared_ptr<DnnPlan> choose(const DnnConvolution& asked, std::string_view tactic, std::string& reason);
+  // Null where the library does not take it back.
+  std::shared_ptr<DnnPlan> restore(const std::string& json);
 
   const Context& context_;
   const CudnnLibrary& library_;
@@ -63,6 +66,7 @@ class Cudnn {
   };
   std::mutex plans_mutex_;
   std::map<std::string, Chosen> plans_;  // by the text of what was asked, and the tactic
+  Payloads known_;
 };
 
 }  // namespace vernier::cuda

@@ -35,4 +35,29 @@ void DnnDescriptor::check(DnnStatus status) const {
   throw DnnRefusal{fmt::format("{} {}", api_.status_text(status), text.data())};
 }
 
+DnnPlan::DnnPlan(const CudnnApi& api, DnnHandle handle, const DnnDescriptor& configuration)
+    : plan(api, kDnnPlan) {
+  plan.set(kDnnPlanConfiguration, configuration);
+  finalize(handle);
+}
+
+DnnPlan::DnnPlan(const CudnnApi& api, DnnHandle handle, const std::string& json) : plan(api, kDnnPlan) {
+  plan.set(kDnnPlanJson, kDnnOfChar, json.data(), json.size());
+  finalize(handle);
+}
+
+void DnnPlan::finalize(DnnHandle handle) {
+  plan.set(kDnnPlanHandle, kDnnOfHandle, handle);
+  plan.finalize();
+  int64_t bytes = 0;
+  plan.get(kDnnPlanWorkspace, kDnnOfInt64, &bytes, 1);
+  workspace = static_cast<size_t>(bytes);
+}
+
+std::string DnnPlan::json() const {
+  std::string text(plan.get(kDnnPlanJson, kDnnOfChar, nullptr, 0), '\0');
+  text.resize(plan.get(kDnnPlanJson, kDnnOfChar, text.data(), text.size()));
+  return text;
+}
+
 }  // namespace vernier::cuda

@@ -47,8 +47,19 @@ class DnnDescriptor {
 };
 
 struct DnnPlan {
+  // Throws DnnRefusal, as what follows.
+  DnnPlan(const CudnnApi& api, DnnHandle handle, const DnnDescriptor& configuration);
+  // From json() of the same version of the library for the same device.
+  DnnPlan(const CudnnApi& api, DnnHandle handle, const std::string& json);
+
+  std::string json() const;
+
   DnnDescriptor plan;
   size_t workspace = 0;  // bytes
+  std::string name;      // by which an engine file knows it
+
+ private:
+  void finalize(DnnHandle handle);
 };
 
 }  // namespace vernier::cuda

@@ -137,14 +137,7 @@ std::vector<DnnEngine> DnnGraph::engines(int mode) const {
 }
 
 DnnPlan DnnGraph::plan(const DnnEngine& engine) const {
-  DnnPlan made{DnnDescriptor(api_, kDnnPlan), 0};
-  made.plan.set(kDnnPlanHandle, kDnnOfHandle, handle_);
-  made.plan.set(kDnnPlanConfiguration, engine.configuration);
-  made.plan.finalize();
-  int64_t bytes = 0;
-  made.plan.get(kDnnPlanWorkspace, kDnnOfInt64, &bytes, 1);
-  made.workspace = static_cast<size_t>(bytes);
-  return made;
+  return {api_, handle_, engine.configuration};
 }
 
 bool keeps_to_contract(const DnnEngine& engine, ElementType element) {

@@ -22,7 +22,8 @@ inline constexpr int kDnnPointwise = 0, kDnnConvolution = 1, kDnnEngine = 2, kDn
 inline constexpr int kDnnOfHandle = 0, kDnnOfDataType = 1, kDnnOfBoolean = 2, kDnnOfInt64 = 3,
                      kDnnOfFloat = 4, kDnnOfDouble = 5, kDnnOfPointer = 6, kDnnOfConvolutionMode = 7,
                      kDnnOfHeuristicsMode = 8, kDnnOfNanPropagation = 10, kDnnOfNumericalNote = 11,
-                     kDnnOfPointwiseMode = 14, kDnnOfDescriptor = 15, kDnnOfBehaviourNote = 19;
+                     kDnnOfPointwiseMode = 14, kDnnOfDescriptor = 15, kDnnOfBehaviourNote = 19,
+                     kDnnOfChar = 24;
 // cudnnBackendAttributeName_t.
 inline constexpr int kDnnPointwiseMode = 0, kDnnPointwiseComputes = 1, kDnnPointwiseNan = 2,
                      kDnnReluUpper = 4;
@@ -30,7 +31,8 @@ inline constexpr int kDnnConvolutionComputes = 100, kDnnConvolutionMode = 101, k
                      kDnnStrides = 103, kDnnPadsEnd = 104, kDnnPadsBegin = 105, kDnnSpatialAxes = 106;
 inline constexpr int kDnnHeuristicsMode = 200, kDnnHeuristicsGraph = 201, kDnnHeuristicsResults = 202;
 inline constexpr int kDnnConfigurationEngine = 300;
-inline constexpr int kDnnPlanHandle = 400, kDnnPlanConfiguration = 401, kDnnPlanWorkspace = 402;
+inline constexpr int kDnnPlanHandle = 400, kDnnPlanConfiguration = 401, kDnnPlanWorkspace = 402,
+                     kDnnPlanJson = 405;
 inline constexpr int kDnnForwardAlpha = 700, kDnnForwardBeta = 701, kDnnForwardConvolution = 702,
                      kDnnForwardW = 703, kDnnForwardX = 704, kDnnForwardY = 705;
 inline constexpr int kDnnOperationPointwise = 750, kDnnOperationX = 751, kDnnOperationB = 752,

@@ -2,6 +2,7 @@
 
 #include "vernier/backends/cuda/programs/kernel_texts.h"
 #include "vernier/base/error.h"
+#include "vernier/base/hash.h"
 
 namespace vernier::cuda {
 
@@ -9,6 +10,10 @@ std::string ProgramSource::text() const {
   std::string all;
   for (const char* name : {"parameters", "conversions", "prelude", "warp"}) all += kernel_text(name);
   return all + body;
+}
+
+std::string ProgramSource::payload_name() const {
+  return "program " + hash_to_text(hash_text(text(), hash_text(name)));
 }
 
 ProgramSource kernel_source(const std::string& name, const Definitions& definitions,

@@ -19,6 +19,8 @@ struct ProgramSource {
 
   // All of it.
   std::string text() const;
+  // By which an engine file knows its machine code.
+  std::string payload_name() const;
 };
 
 // Names and what they stand for in a text: types, operators, numbers.

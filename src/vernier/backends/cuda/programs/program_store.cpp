@@ -1,5 +1,6 @@
 #include "vernier/backends/cuda/programs/program_store.h"
 
+#include "vernier/base/error.h"
 #include "vernier/base/hash.h"
 
 namespace vernier::cuda {
@@ -8,21 +9,40 @@ FunctionHandle Program::function() {
   if (ready_) return function_;
   const std::lock_guard lock(mutex_);
   if (ready_) return function_;
-  const std::string code = compiler_.compile(source_.text(), source_.name);
+  const bool is_given = !code_.empty();
+  if (!is_given) code_ = compiler_.compile(source_.text(), source_.name);
   context_.use();
   ModuleHandle module = nullptr;
-  context_.check(context_.api().load_module(&module, code.data()), "loading the program " + source_.name);
+  const Status status = context_.api().load_module(&module, code_.data());
+  if (is_given && status != kSuccess)
+    throw bad_input("the GPU does not take the machine code of '{}' that the engine file has", source_.name)
+        .advise("build the engine here again");
+  context_.check(status, "loading the program " + source_.name);
   context_.check(context_.api().find_function(&function_, module, kEntry),
                  "finding the kernel of " + source_.name);
   ready_ = true;
   return function_;
 }
 
+const std::string& Program::code() {
+  function();
+  return code_;
+}
+
+void ProgramStore::know(const Payloads& codes) {
+  const std::lock_guard lock(mutex_);
+  known_.insert(codes.begin(), codes.end());
+}
+
 std::shared_ptr<Program> ProgramStore::get(const ProgramSource& source) {
   const uint64_t key = hash_text(source.body, hash_text(source.name));
   const std::lock_guard lock(mutex_);
   auto& program = programs_[key];
-  if (!program) program = std::make_shared<Program>(context_, compiler_, source);
+  if (!program) {
+    const auto known = known_.empty() ? known_.end() : known_.find(source.payload_name());
+    program = std::make_shared<Program>(context_, compiler_, source,
+                                        known == known_.end() ? std::string() : known->second);
+  }
   return program;
 }
 
