@@ -227,6 +227,17 @@ TEST_F(Concluded, EqualRowsAreNoProofWhereTheyAreFew) {
   EXPECT_EQ(concluded(whole).verdict(), Verdict::kPass);
 }
 
+TEST_F(Concluded, AMetricWithoutAValueIsNoPass) {
+  EvaluationPart whole = part({});
+  whole.subject.metrics[0].name = whole.subject.gates[0].metric = "auroc";
+  for (auto& sample : whole.scores)
+    sample.scores[0][0] = sample.scores[0][1] = {{.value = 1, .numbers = {1, 0.7}}};
+  const EvaluationOutcome outcome = concluded(whole);
+  EXPECT_TRUE(std::isnan(outcome.differences[0].difference));
+  EXPECT_EQ(outcome.verdict(), Verdict::kMistrusted);
+  EXPECT_THAT(outcome.differences[0].gate->sentence, HasSubstr("no value"));
+}
+
 TEST_F(Concluded, WithoutAGateNothingIsJudged) {
   EvaluationPart whole = part({});
   whole.subject.gates.clear();

@@ -141,6 +141,14 @@ class Conclusion {
 
   void judge_scores(const PairedScores& rows, const TaskMetric& metric, double level,
                     Outcome::Difference& result) const {
+    const double before_value = metric.value(rows.baseline), after_value = metric.value(rows.runner);
+    result.difference = after_value - before_value;
+    if (std::isnan(result.difference)) {
+      result.ci95 = {result.difference, result.difference};
+      if (result.gate)
+        result.gate->evidence.doubt = "the metric has no value on these samples, so they do not tell";
+      return;
+    }
     // Of rows that are all equal resampling tells nothing: none of a share was lost.
     if (rows.are_equal() && metric.unit().empty()) return judge_hits(rows, level, result);
     const double sign = metric.higher_is_better() ? 1 : -1;
@@ -150,7 +158,6 @@ class Conclusion {
         [&](std::span<const uint32_t> counts) { return sign * (before(counts) - after(counts)); },
         bootstrap_options());
     const ConfidenceInterval interval = drop.interval(kConfidence);
-    result.difference = metric.value(rows.runner) - metric.value(rows.baseline);
     result.ci95 = sign > 0 ? negated(interval) : interval;
     const double above = drop.confidence_below(0);
     result.p = drop.value() == 0 ? 1 : std::min(1.0, 2 * std::min(above, 1 - above));
