@@ -15,7 +15,7 @@ def test_the_guide_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text, namespace = PAGE.read_text(), {}
     blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks:
         line = text[: block.start(1)].count("\n")
         exec(compile("\n" * line + block[1], PAGE, "exec"), namespace)  # a traceback names the line of the page
