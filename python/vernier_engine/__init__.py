@@ -12,6 +12,7 @@ from . import results, runners
 from ._core import version as _version
 from .engine import Engine, build
 from .errors import BadInput, Busy, Cancelled, NotReady, OutOfMemory, Unsupported, Usage, VernierError
+from .evaluation import evaluate
 from .results import load_report
 from .runners import callable, command, cpu, cuda, load_run, onnxruntime, openvino, reference, tensorrt, torch
 from .session import Event, LayerTime, Outputs, Session, TensorInfo
@@ -22,6 +23,6 @@ __version__ = _version()
 __all__ = [
     "BadInput", "Busy", "Cancelled", "Engine", "Event", "LayerTime", "NotReady", "OutOfMemory", "Outputs", "Session", "TensorInfo",
     "Unsupported", "Usage", "VernierError", "bench", "build", "calibrate", "callable", "check", "command", "compare", "cpu", "cuda",
-    "diagnose", "export", "inspect", "load_report", "load_run", "onnxruntime", "openvino", "reference", "results", "runners",
+    "diagnose", "evaluate", "export", "inspect", "load_report", "load_run", "onnxruntime", "openvino", "reference", "results", "runners",
     "tensorrt", "torch", "tune",
 ]  # fmt: skip

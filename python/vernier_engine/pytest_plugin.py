@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from .results import Report
+    from .results import Evaluation, Report
     from .runners import AnyRunner
 
 
@@ -33,6 +33,34 @@ class Assertions:
             report.save(path)
             pytest.fail(_message(report, model, path), pytrace=False)
         return report
+
+
+    def assert_metric(
+        self, model: str | os.PathLike[str], runner: AnyRunner, *, metric: str, drop: float, against: AnyRunner | None = None, **options: Any
+    ) -> Evaluation:
+        """Fails unless the metric of a runner is less than `drop` worse than that of another one (default: the reference), with 95 %
+        confidence. The options are those of `evaluate`."""
+        __tracebackhide__ = True
+        from . import evaluate, reference
+
+        found = evaluate(model, [against or reference(), runner], metric=metric, drop=drop, **options)
+        if not found:
+            path = self.folder / f"{Path(model).stem}-evaluation.json"
+            found.save(path)
+            pytest.fail(_metric_message(found, model, path), pytrace=False)
+        return found
+
+
+def _metric_message(found: Evaluation, model: str | os.PathLike[str], path: Path) -> str:
+    lines = [f"{os.fspath(model)}: {found.verdict}"]
+    lines += [f"  {each.name} failed on {each.failures} samples: {each.failure}" for each in found.runners if each.failures]
+    for each in found.differences:
+        value = found[each.baseline][each.metric].value
+        lines.append(f"  {each.runner}: {each.metric} {value + each.difference:.4g}, and {each.baseline} has {value:.4g}")
+        if each.gate is not None:
+            lines.append(f"  {each.gate.sentence}")
+        lines += [f"  lost: sample {flip.sample}, row {flip.row}, {flip.origin}" for flip in each.flipped[:5] if flip.lost > 0]
+    return "\n".join([*lines, f"  all of it: {path}"])
 
 
 def _message(report: Report, model: str | os.PathLike[str], path: Path) -> str:

@@ -93,6 +93,12 @@ def seeds():
     yield "npz", "deflated", npz(True, x=np.zeros((64, 2), np.float16))
     yield "safetensors", "plain", safetensors({"x": ("F32", np.zeros((2, 3), np.float32)), "m": ("BOOL", np.ones(2, bool))}, {"made": "by hand"})
     yield "polygraphy", "inputs", polygraphy({"x": np.zeros((1, 2), np.float32)}, {"x": np.ones((1, 2), np.float32)})
+    yield "labelled", "idx", b"i\0\0\x08\x02\0\0\0\x01\0\0\0\x02ab"
+    yield "labelled", "csv", b'cfile,label\n"a ""b"".png",3\n'
+    yield "labelled", "jsonl", b'j{"file":"a.png","label":3}\n{"file":"b.png","label":[1,2.5]}\n{"file":"c.png","text":"hi"}\n'
+    yield "labelled", "coco", b'o{"images":[{"id":1,"file_name":"a.png"}],"annotations":[{"image_id":1,"bbox":[1,2,3,4]}],"categories":[]}'
+    for metric, row in (("top1", [1, 1, 0.5]), ("f1", [1, 1, 0.5, 1, 1]), ("iou", [1, 1, "nan", 0, 3, 4])):
+        yield "evaluation_part", metric, evaluation_part(metric, row)
     yield "scales", "json", b'{"schema":"vernier-scales","version":1,"model":"","tensors":{"x":{"type":"u8","scale":0.02,"zero_point":3},"y":{"min":-1,"max":2}}}'
     yield "scales", "plain_json", b'{"x":[-1,2.5],"y":{"scale":0.1}}'
     yield "scales", "tensorrt", b"TRT-8601-EntropyCalibration2\nx: 3c008912\n(Unnamed Layer* 4) [Shuffle]_output: 0\n"
@@ -101,6 +107,15 @@ def seeds():
     yield "protocol", "hello", b'{"id":1,"protocol":"vernier-runner/1","engine":"e","version":"1","capabilities":["taps"],"description":{"a":"b"}}'
     yield "protocol", "run", b'{"id":1,"outputs":["y"],"notes":["n"],"seconds":0.5}'
     yield "protocol", "error", b'{"id":1,"error":{"code":"unsupported","message":"no","node":"n"}}'
+
+
+def evaluation_part(metric: str, row: list) -> bytes:
+    subject = {"model": "m.onnx", "model_hash": "1", "build": "0", "options": {}, "data_format": "CSV", "data_hash": "0" * 16, "seed": 1, "against": 0,
+               "classes": [], "runners": [{"name": name, "description": {}} for name in ("a", "b")],
+               "metrics": [{"name": metric, "output": "", "outputs": ["y"], "threshold": 0.5, "match_iou": 0.5}], "gates": [{"metric": metric, "drop": 0.1}]}
+    scores = [{"index": i, "origin": "", "inputs": "0" * 16, "failures": ["", ""], "scores": [[[row], [row]]]} for i in range(2)]
+    return json.dumps({"schema": "vernier-evaluation-part", "version": 1, "subject": subject, "environment": {}, "shard": {"index": 1, "count": 1},
+                       "samples": 2, "scores": scores}).encode()
 
 
 def main() -> None:

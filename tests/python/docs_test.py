@@ -9,13 +9,13 @@ PAGE = ROOT / "docs/python.md"
 
 
 def test_the_guide_runs(tmp_path, monkeypatch):
-    for name in ("digits.onnx", "held_out.npz"):
+    for name in ("digits.onnx", "held_out.npz", "labels.npy"):
         shutil.copy(DIGITS / name, tmp_path)
     (tmp_path / "damaged.onnx").write_bytes(b"no model")
     monkeypatch.chdir(tmp_path)
     text, namespace = PAGE.read_text(), {}
     blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks:
         line = text[: block.start(1)].count("\n")
         exec(compile("\n" * line + block[1], PAGE, "exec"), namespace)  # a traceback names the line of the page

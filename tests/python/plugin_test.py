@@ -24,6 +24,18 @@ def test_wrong(vernier):
     vernier.assert_engine_matches("{DIGITS}/digits.onnx", vn.cpu(inject_fault="residual"), data=DATA)
 '''
 
+METRICS = f'''
+import vernier_engine as vn
+
+DATA = dict(data="{DIGITS}/held_out.npz", labels="{DIGITS}/labels.npy", metric="top1", batch=64)
+
+def test_sound(vernier):
+    assert vernier.assert_metric("{DIGITS}/digits.onnx", vn.reference("ideal"), drop=0.02, **DATA).verdict == "pass"
+
+def test_wrong(vernier):
+    vernier.assert_metric("{DIGITS}/digits.onnx", vn.cpu(inject_fault="residual"), drop=0.02, **DATA)
+'''
+
 
 def test_what_differs_fails_with_its_first_node_and_leaves_its_report(pytester):
     pytester.makepyfile(TESTS)
@@ -37,3 +49,10 @@ def test_what_differs_fails_with_its_first_node_and_leaves_its_report(pytester):
 def test_the_fixture_is_listed_with_its_documentation(pytester):
     result = pytester.runpytest_subprocess("--fixtures", *PLUGIN)
     result.stdout.fnmatch_lines(["vernier *", "*assert_engine_matches*"])
+
+
+def test_a_metric_that_drops_fails_with_the_samples_that_lost(pytester):
+    pytester.makepyfile(METRICS)
+    result = pytester.runpytest_subprocess(*PLUGIN, "--basetemp", str(pytester.path / "kept"))
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*digits.onnx: fail*", "*cpu: top1 *, and reference has 0.9*", "*the drop is above 0.02*", "*lost: sample *", "*all of it: *digits-evaluation.json"])

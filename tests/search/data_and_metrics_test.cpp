@@ -4,8 +4,8 @@
 #include "passes/rewriting.h"
 #include "vernier/base/file.h"
 #include "vernier/data/formats/npy.h"
+#include "vernier/search/metric_points.h"
 #include "vernier/search/target.h"
-#include "vernier/search/task_metric.h"
 #include "vernier/search/tuning_data.h"
 
 namespace vernier {
@@ -99,74 +99,48 @@ TEST(OutputError, WhatCannotBeComparedIsInfinitelyWrong) {
   EXPECT_EQ(output_error(output({0}), output({1e-30}), &tolerances).elements, infinity);
 }
 
-class TaskMetricTest : public testing::Test {
+class Points : public testing::Test {
  protected:
-  MetricOptions options(const std::string& name, const std::vector<int64_t>& labels) const {
+  static std::unique_ptr<TaskMetric> metric(const std::string& name) {
+    return make_task_metric({name, "", {"y"}, 0.5, 0.5});
+  }
+  std::filesystem::path labels(const std::vector<int64_t>& labels) const {
     const auto file = folder_.path() / "labels.npy";
     write_file(file, write_npy(Tensor::from_ints(ElementType::kInt64, {static_cast<int64_t>(labels.size())},
                                                  labels)));
-    return {name, file, "", {"y"}};
+    return file;
   }
   static NamedData scores(std::vector<double> values, int64_t classes) {
     const auto rows = static_cast<int64_t>(values.size()) / classes;
     return {{"y", Tensor::from_doubles(ElementType::kFloat, {rows, classes}, values)}};
   }
-  static double points(TaskMetric& metric, const NamedData& outputs) {
-    const MetricOutputs made{{&outputs}, {0}};
-    return metric.value(made, made).points;
-  }
   TemporaryFolder folder_;
 };
 
-TEST_F(TaskMetricTest, TopKCountsRowsWhoseLabelIsAmongTheLargest) {
+TEST_F(Points, LabelsMustFitTheRows) {
   const NamedData outputs = scores({1, 2, 0, 5, 4, 3}, 3);
-  EXPECT_EQ(points(*make_task_metric(options("top1", {1, 0})), outputs), 100);
-  EXPECT_EQ(points(*make_task_metric(options("top1", {1, 1})), outputs), 50);
-  EXPECT_EQ(points(*make_task_metric(options("top1", {0, 2})), outputs), 0);
-  EXPECT_EQ(points(*make_task_metric(options("top5", {2, 2})), outputs), 100);
-  EXPECT_EQ(points(*make_task_metric(options("top1", {0, 0})), scores({std::nan(""), 2, 1, 5, 4, 3}, 3)), 50);
-  // Equal scores: the first counts, as everywhere.
-  EXPECT_EQ(points(*make_task_metric(options("top1", {1})), scores({2, 2}, 2)), 0);
+  const auto file = labels({1, 0, 2, 1});
+  const auto found = labels_of(*metric("top1"), {&outputs, &outputs}, file);
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_EQ(found[1].first_row, 2);
+  EXPECT_EQ(found[1].values.to_ints(), (std::vector<int64_t>{2, 1}));
+  EXPECT_THROW(labels_of(*metric("top1"), {&outputs}, file), Error);
+  EXPECT_THROW(labels_of(*metric("top1"), {&outputs}, ""), Error);
+  EXPECT_THROW(labels_of(*metric("top1"), {&outputs}, folder_.path() / "none.npy"), Error);
+  EXPECT_FALSE(labels_of(*metric("cosine"), {&outputs}, "")[0].is_known());
 }
 
-TEST_F(TaskMetricTest, LabelsMustFitTheRows) {
-  const NamedData outputs = scores({1, 2, 0, 5, 4, 3}, 3);
-  const auto metric = make_task_metric(options("top1", {1, 0, 2, 1}));
-  EXPECT_EQ(first_labels(*metric, {&outputs, &outputs}, "labels.npy"), (std::vector<size_t>{0, 2}));
-  EXPECT_THROW(first_labels(*metric, {&outputs}, "labels.npy"), Error);
-  EXPECT_THROW(points(*make_task_metric(options("top1", {3, 0})), outputs), Error);
-  EXPECT_THROW(make_task_metric({"top1", "", "", {"y"}}), Error);
-  EXPECT_THROW(make_task_metric({"top1", folder_.path() / "none.npy", "", {"y"}}), Error);
-  EXPECT_THROW(make_task_metric({"cosine", "", "z", {"y"}}), Error);
-  EXPECT_THROW(make_task_metric({"other", "", "", {"y"}}), Error);
-}
-
-TEST_F(TaskMetricTest, IouIsTheMeanOverClassesOfSharedAreas) {
-  MetricOptions iou = options("iou", {});
-  write_file(iou.labels,
-             write_npy(Tensor::from_ints(ElementType::kInt64, {1, 4}, std::vector<int64_t>{0, 0, 1, 255})));
-  // Classes 0, 1, 1 and, where it does not count, 0.
-  const NamedData found{{"y", Tensor::from_doubles(ElementType::kFloat, {1, 2, 4},
-                                                   std::vector<double>{1, 0, 0, 1, 0, 1, 1, 0})}};
-  EXPECT_NEAR(points(*make_task_metric(iou), found), 50, 1e-9);  // one of two, and one of two
-  const NamedData all{
-      {"y", Tensor::from_ints(ElementType::kInt64, {1, 4}, std::vector<int64_t>{0, 0, 1, 1})}};
-  EXPECT_EQ(points(*make_task_metric(iou), all), 100);
-  const NamedData other{{"y", Tensor::from_ints(ElementType::kInt64, {1, 3}, std::vector<int64_t>{0, 0, 1})}};
-  EXPECT_THROW(make_task_metric(iou)->rows(other), Error);
-  write_file(iou.labels,
-             write_npy(Tensor::from_ints(ElementType::kInt64, {1, 4}, std::vector<int64_t>{0, 0, 2, 0})));
-  EXPECT_THROW(points(*make_task_metric(iou), found), Error);
-  EXPECT_THROW(make_task_metric({"iou", "", "", {"y"}}), Error);
-}
-
-TEST_F(TaskMetricTest, CosineIsTheSimilarityToTheReference) {
-  const auto metric = make_task_metric({"cosine", "", "", {"y"}});
-  const NamedData one = output({1, 0}), other = output({1, 1}), broken = output({std::nan(""), 1});
-  const MetricOutputs reference{{&one}, {0}};
-  EXPECT_NEAR(metric->value({{&one}, {0}}, reference).points, 100, 1e-9);
-  EXPECT_NEAR(metric->value({{&other}, {0}}, reference).points, 100 / std::sqrt(2), 1e-4);
-  EXPECT_EQ(metric->value({{&broken}, {0}}, reference).points, 0);
+TEST_F(Points, AreAHundredForWhatIsPerfect) {
+  const RowScores before{{.value = 1}, {.value = 1}}, after{{.value = 1}, {.value = 0}};
+  EXPECT_EQ(points_of(*metric("top1"), after), 50);
+  EXPECT_EQ(points_lost(*metric("top1"), before, after), 50);
+  EXPECT_EQ(row_losses(*metric("top1"), before, after), (std::vector<double>{0, 100}));
+  // Decibels are points as they are.
+  EXPECT_EQ(points_lost(*metric("psnr"), {{.value = 30}}, {{.value = 28}}), 2);
+  // Of an error less is better.
+  EXPECT_EQ(points_lost(*metric("rmse"), {{.value = 1, .numbers = {1}}}, {{.value = 2, .numbers = {4}}}), 1);
+  EXPECT_TRUE(row_losses(*metric("rmse"), before, after).empty());
+  EXPECT_TRUE(row_losses(*metric("top1"), {{.value = 1, .weight = 2}}, {{.value = 1, .weight = 2}}).empty());
 }
 
 }  // namespace

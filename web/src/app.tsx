@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { allMarks, rampStops } from "./colour";
 import { depthOf } from "./depth";
 import { differencesOf, type Difference } from "./diff";
+import { Evaluation } from "./evaluation";
 import { figureText } from "./format";
 import { GraphView } from "./graph";
 import { asNumber } from "./network";
@@ -48,6 +49,7 @@ export function App({ state }: { state: State }): JSX.Element {
             <Details title="All nodes as a table"><Nodes state={state} leaves={state.network.leaves} caption="Nodes, in the order of execution" /></Details>
           </section>
         )}
+        <Evaluation report={report} />
         <Front state={state} />
         <Latencies state={state} />
         <Built report={report} />

@@ -132,6 +132,19 @@ export interface TunedPlan {
   failure?: string;
 }
 
+export interface EvaluatedDifference {
+  runner: string;
+  baseline: string;
+  metric: string;
+  difference: Figure;
+  ci95: [Figure, Figure];
+  p: Figure;
+  lost: number;
+  gained: number;
+  gate: { verdict: Verdict; sentence: string } | null;
+  flipped: { sample: number; row: number; origin: string; baseline: Figure; runner: Figure; lost: Figure }[];
+}
+
 // Of every verb; keys that a verb does not write are missing.
 export interface Report {
   schema: string;
@@ -165,4 +178,7 @@ export interface Report {
   chosen?: TunedPlan | null;
   target?: { text: string; unit: string; limit: number };
   sensitivities?: { nodes: string[]; type: string; gain_ms: number; error: Figure }[];
+  // evaluate
+  runners?: { name: string; values: { metric: string; value: Figure; ci95: [Figure, Figure]; rows: number }[]; failures: number; failure: string }[];
+  differences?: EvaluatedDifference[];
 }

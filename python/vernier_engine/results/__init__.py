@@ -5,6 +5,7 @@ from .engineering import (
     Audit, AuditedNode, Bench, BuildAccuracy, BuildReport, Check, Export, Finding, FiredPass, Inspection, Latency, Memory,
     OutputAccuracy, Step, Types, Versus,
 )  # fmt: skip
+from .evaluation import Difference, EvaluatedData, EvaluatedRunner, Evaluation, Flip, Gate, Metric, MetricValue
 from .pareto import Plot
 from .precision import (
     Calibration, Culprit, DiagnosedEngine, Diagnosis, Evidence, Experiment, Plan, Range, Rejected, Repair, Scales, Score, Split,

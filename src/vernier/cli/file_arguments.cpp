@@ -14,9 +14,9 @@ namespace fs = std::filesystem;
 namespace {
 
 // Options whose argument is a file; those that are not here name none.
-constexpr std::string_view kWritten[] = {"cache",     "html",     "json",  "node-data",    "output",
-                                         "save-plan", "save-run", "state", "timing-cache", "trace"};
-constexpr std::string_view kRead[] = {"calibration", "data",     "diff", "engine",
+constexpr std::string_view kWritten[] = {"cache",    "html",   "json",  "node-data",    "output", "save-plan",
+                                         "save-run", "scores", "state", "timing-cache", "trace"};
+constexpr std::string_view kRead[] = {"calibration", "classes",  "data", "diff", "engine",
                                       "labels",      "load-run", "plan", "refit"};
 
 struct NamedFile {

@@ -40,13 +40,16 @@ const std::vector<Verb>& verbs() {
       {"diagnose", "where an engine is wrong, by which cause, and what proves it", declare_diagnose},
       {"reduce", "the smallest model, inputs and command that still show what is wrong", declare_reduce},
       {"export", "writes a model as ONNX, with the types of a precision plan", declare_export},
+      {"evaluate", "a task metric over labelled data, for runners that are judged on the same samples",
+       declare_evaluate},
+      {"merge", "the whole of what `evaluate --shard` wrote in parts", declare_merge},
       {"tune", "the cheapest precision plan that meets a tolerance or a task metric", declare_tune},
   };
   return all;
 }
 
 // Verbs of the contract that later parts of the project bring.
-constexpr const char* kPlanned[] = {"record", "replay", "evaluate"};
+constexpr const char* kPlanned[] = {"record", "replay"};
 
 // NaN lies in every range.
 const CLI::Validator kIsANumber(
@@ -142,7 +145,7 @@ int run_program(std::vector<std::string> arguments, const CommandObserver* obser
   // What these make is one engine, or its graph as ONNX, to which the precision options belong.
   if (builds || verb == "export") arguments.insert(arguments.begin() + 1, "--cpu");
   if (builds || verb == "export" || verb == "run" || verb == "diagnose" || verb == "reduce" ||
-      verb == "check")
+      verb == "check" || verb == "evaluate")
     take_runner_arguments(arguments);
   limit_isa_as_asked(builds);  // before the options, some of whose values depend on the processor
   CLI::App app("Vernier turns ONNX models into inference engines and proves how accurate they are.",

@@ -108,4 +108,24 @@ std::string sentence_of(const TuneReport& report) {
                      printable(report.closest->plan, 100), report.closest->types);
 }
 
+std::string sentence_of(const EvaluationReport& report) {
+  std::vector<std::string> said;
+  const EvaluationOutcome& outcome = report.outcome;
+  for (const auto& difference : outcome.differences) {
+    const std::string pair = fmt::format("{} is {:+.3g} from {} in {}", printable(difference.runner, 60),
+                                         difference.difference, printable(difference.baseline, 60),
+                                         printable(outcome.metrics[difference.metric].name, 60));
+    said.push_back(difference.gate ? pair + ": " + difference.gate->sentence : pair);
+  }
+  for (const auto& runner : outcome.runners) {
+    if (runner.failures > 0)
+      said.push_back(fmt::format("{} failed on {} samples", printable(runner.name, 60), runner.failures));
+    if (outcome.runners.size() > 1) continue;
+    for (const auto& value : runner.values)
+      said.push_back(fmt::format("{} has {} {:.4g}", printable(runner.name, 60),
+                                 printable(outcome.metrics[value.metric].name, 60), value.value));
+  }
+  return fmt::format("{}.", fmt::join(said, "; "));
+}
+
 }  // namespace vernier

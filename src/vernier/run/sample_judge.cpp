@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/compare/decided_rows.h"
+
 namespace vernier {
 
 namespace {
@@ -228,17 +230,12 @@ void LabelCounter::add(size_t runner, const Trace& trace) {
   if (tensor.rank() < 1 || tensor.dims().back() < 2)
     throw usage_error("--labels: output '{}' of sizes {} has no classes", entry->value,
                       dims_text(tensor.dims()));
-  const auto values = tensor.to_doubles();
+  const DecidedRows rows(tensor, 0);
   const auto classes = static_cast<size_t>(tensor.dims().back());
-  for (size_t row = 0; row < values.size(); row += classes) {
+  for (size_t row = 0; row < rows.rows(); ++row) {
     if (next_[runner] >= labels_.classes.size())
       throw usage_error("--labels holds {} labels, but the data have more rows", labels_.classes.size());
-    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row),
-               end = begin + static_cast<std::ptrdiff_t>(classes);
-    const bool has_nan = std::any_of(begin, end, [](double value) { return std::isnan(value); });
-    const auto best = std::max_element(begin, end) - begin;
-    const int64_t wanted = label(next_[runner], classes);
-    accuracies_[runner].right += !has_nan && best == wanted;
+    accuracies_[runner].right += rows.decided(row) == label(next_[runner], classes);
     ++accuracies_[runner].rows;
     ++next_[runner];
   }

@@ -28,17 +28,13 @@ PairedTimingOptions paired_timing_options(size_t racing, const EngineProberOptio
   return options;
 }
 
-// Of the mean of points lost, row by row.
-std::optional<Interval> interval_of_loss(const std::vector<double>& before,
-                                         const std::vector<double>& after) {
+// Of the mean of points that rows lost.
+std::optional<Interval> interval_of_mean(const std::vector<double>& losses) {
   constexpr double kSigmas = 1.96;
-  if (before.size() != after.size() || before.size() < 2) return std::nullopt;
-  const auto count = static_cast<double>(before.size());
+  if (losses.size() < 2) return std::nullopt;
+  const auto count = static_cast<double>(losses.size());
   double sum = 0, squares = 0;
-  for (size_t i = 0; i < before.size(); ++i) {
-    const double lost = before[i] - after[i];
-    sum += lost, squares += lost * lost;
-  }
+  for (const double lost : losses) sum += lost, squares += lost * lost;
   const double mean = sum / count,
                variance = std::max(0.0, squares / count - mean * mean) * count / (count - 1);
   const double reach = kSigmas * std::sqrt(variance / count);
@@ -83,7 +79,7 @@ void EngineProber::expect_all() {
           .advise("raise --budget, or give fewer samples");
     all.push_back(&expected(i));
   }
-  first_labels_ = first_labels(*metric_, all, options_.labels);
+  labels_ = labels_of(*metric_, all, options_.labels);
 }
 
 const NamedData& EngineProber::expected(size_t sample) {
@@ -205,17 +201,18 @@ std::optional<PlanScore> EngineProber::score(Session& session, DataPart part, bo
 
 void EngineProber::add_metric(PlanScore& score, const std::vector<size_t>& samples,
                               const std::vector<NamedData>& outputs) {
-  MetricOutputs made, wanted;
+  RowScores before, after;
+  const auto add = [&](RowScores& rows, const NamedData& made, size_t sample) {
+    for (RowScore& row : metric_->score({made, *expected_[sample], labels_[sample]}))
+      rows.push_back(std::move(row));
+  };
   for (size_t i = 0; i < samples.size(); ++i) {
-    made.samples.push_back(&outputs[i]);
-    wanted.samples.push_back(&*expected_[samples[i]]);
-    made.first_labels.push_back(first_labels_[samples[i]]);
+    add(before, *expected_[samples[i]], samples[i]);
+    add(after, outputs[i], samples[i]);
   }
-  wanted.first_labels = made.first_labels;
-  const MetricValue before = metric_->value(wanted, wanted), after = metric_->value(made, wanted);
-  score.metric = after.points;
-  score.deviation = before.points - after.points;
-  score.loss = interval_of_loss(before.rows, after.rows);
+  score.metric = points_of(*metric_, after);
+  score.deviation = points_lost(*metric_, before, after);
+  score.loss = interval_of_mean(row_losses(*metric_, before, after));
 }
 
 std::unique_ptr<EngineRunner> EngineProber::judged(RacedPlan& plan, std::shared_ptr<Engine> engine) {

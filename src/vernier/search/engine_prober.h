@@ -6,8 +6,8 @@
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/builder/builder.h"
 #include "vernier/engine/engine_runner.h"
+#include "vernier/search/metric_points.h"
 #include "vernier/search/target.h"
-#include "vernier/search/task_metric.h"
 #include "vernier/search/tuning_data.h"
 #include "vernier/search/unit_plans.h"
 
@@ -64,7 +64,7 @@ class EngineProber : public PlanProber {
   EngineProberOptions options_;
   ReferenceRunner reference_;
   std::vector<std::optional<NamedData>> expected_;  // by sample
-  std::vector<size_t> first_labels_;                // by sample
+  std::vector<Label> labels_;                       // by sample
 };
 
 }  // namespace vernier

@@ -15,7 +15,7 @@ struct TuneTarget {
   Kind kind = Kind::kRelativeL2;
   double tolerance = 0;      // kRelativeL2
   Tolerances elements = {};  // kElements
-  std::string metric = {};   // kMetric: top1, top5, cosine, iou, or a file of Python
+  std::string metric = {};   // kMetric: of metric_names(), or a file of Python
   double max_loss = 0.1;     // kMetric, in points
 
   double limit() const {

@@ -57,6 +57,12 @@ function full(): Payload {
     profile: { steps: [{ kernel: "onednn:jit", nodes: ["Conv_2", "Relu_3"], ms: 1.5, roofline: { share: 0.5, limit: "memory" } }] },
     front: [plan("a.json", 2, 1e-2), plan("b.json", 3, 1e-4)], dominated: [plan("declared", 4, 1e-7)], baseline: plan("declared", 4, 1e-7),
     chosen: plan("b.json", 3, 1e-4), target: { text: "relative L2 at most 0.001", unit: "relative L2", limit: 1e-3 },
+    runners: [{ name: "cpu", values: [{ metric: "top1", value: 0.99, ci95: [0.98, 0.995], rows: 5000 }], failures: 0, failure: "" }],
+    differences: [{
+      runner: "cpu", baseline: "reference", metric: "top1", difference: -0.001, ci95: [-0.002, 0], p: 0.06, lost: 5, gained: 0,
+      gate: { verdict: "mistrusted", sentence: "7000 samples like these would do" },
+      flipped: [{ sample: 3, row: 0, origin: "3.png", baseline: 1, runner: 0, lost: 0.4 }],
+    }],
     sensitivities: [{ nodes: ["Conv_2"], type: "bf16", gain_ms: 0.5, error: 1e-3 }], notes: ["a note"],
   });
   return payload;

@@ -34,14 +34,7 @@ std::map<std::string, std::string> RunVerbOptions::effective() const {
   add("rtol", comparison.rtol, "by type");
   result["against"] = against.empty() ? "the first runner" : against;
   result["layers"] = layers ? "yes" : "no";
-  std::string runners;
-  for (const RunnerSpec& spec : runner_specs()) {
-    runners += fmt::format("{}--{}{}", runners.empty() ? "" : " ", spec.kind,
-                           spec.argument.empty() ? "" : "=" + spec.argument);
-    for (const auto& [name, value] : spec.options)
-      runners += fmt::format(" --{}{}", name, value.empty() ? "" : "=" + value);
-  }
-  result["runners"] = runners;
+  result["runners"] = runners_text();
   if (const std::string faults = injected_faults(); !faults.empty()) result["FAULT INJECTED"] = faults;
   return result;
 }

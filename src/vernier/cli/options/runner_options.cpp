@@ -169,6 +169,17 @@ const std::vector<RunnerSpec>& runner_specs() {
   return specs();
 }
 
+std::string runners_text() {
+  std::string runners;
+  for (const RunnerSpec& spec : runner_specs()) {
+    runners += fmt::format("{}--{}{}", runners.empty() ? "" : " ", spec.kind,
+                           spec.argument.empty() ? "" : "=" + spec.argument);
+    for (const auto& [name, value] : spec.options)
+      runners += fmt::format(" --{}{}", name, value.empty() ? "" : "=" + value);
+  }
+  return runners;
+}
+
 std::vector<std::string> runner_option_names() {
   std::vector<std::string> names;
   for (const Kind& kind : kKinds) names.push_back(fmt::format("--{}", kind.name));

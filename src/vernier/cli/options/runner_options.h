@@ -25,6 +25,8 @@ inline constexpr const char* kCuda = "cuda";
 bool is_built_engine(const RunnerSpec& spec);
 // The specs that take_runner_arguments found.
 const std::vector<RunnerSpec>& runner_specs();
+// The same as a command line has them, for reports.
+std::string runners_text();
 // All options that name a runner, or belong to one: "--cpu", "--fp16".
 std::vector<std::string> runner_option_names();
 // Before another command of the same process.

@@ -4,6 +4,7 @@
 
 #include "vernier/cli/checks.h"
 #include "vernier/cli/options/runner_options.h"
+#include "vernier/evaluate/task_metric.h"
 #include "vernier/precision/options.h"
 
 namespace vernier {
@@ -29,8 +30,7 @@ void TuneVerbOptions::declare(CLI::App& app) {
                  "target, with --rtol: |a-b| <= atol + rtol*|ref| for every element, as `run` takes it")
       ->type_name("[OUT:]A");
   app.add_option("--rtol", rtol, "see --atol")->type_name("[OUT:]R");
-  app.add_option("--metric", metric,
-                 "target: top1, top5, cosine, iou, or a file of Python with metric(outputs, labels)")
+  app.add_option("--metric", metric, "target: " + metric_names() + ", or a file of Python (docs/evaluate.md)")
       ->type_name("M");
   app.add_option("--labels", labels, "labels of every row of the data, in their order (.npy)")
       ->type_name("FILE");

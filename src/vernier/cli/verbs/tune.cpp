@@ -160,7 +160,9 @@ class TuneCommand {
 
   std::unique_ptr<TaskMetric> make_metric() const {
     if (target_.kind != TuneTarget::Kind::kMetric) return nullptr;
-    MetricOptions metric{target_.metric, options_.labels, options_.labels_output, {}};
+    MetricOptions metric;
+    metric.name = target_.metric;
+    metric.output = options_.labels_output;
     for (const Value* output : imported_.model.graph->outputs) metric.outputs.push_back(output->name);
     return make_task_metric(metric);
   }

@@ -28,6 +28,14 @@ struct ImageInput {
 ImageInput read_image(const std::filesystem::path& file, const Value& input, const Preprocess& preprocess,
                       const SymbolValues& symbols);
 
+// The same of pixels [height, width, 3] that are read already.
+Tensor prepared_image(const Tensor& image, const Value& input, const Preprocess& preprocess,
+                      const SymbolValues& symbols);
+// The numbers of a grey image [1, height, width] that shows what belongs to which class in an image of
+// `input`: sizes as read_image makes them, by the nearest pixel. Throws bad_input for an image of colours.
+Tensor read_mask(const std::filesystem::path& file, const Value& input, const Preprocess& preprocess,
+                 const SymbolValues& symbols);
+
 // How a camera was held. Internal to the room.
 
 // The orientation that the EXIF data of a JPEG, PNG or WebP file state, 1 to 8; 1, upright, if they state
