@@ -1,5 +1,5 @@
 // Many sessions of two engines at the same time, each in a thread of its own, each run checked bit for bit:
-//   api_many_threads THREADS RUNS [DEVICE]
+//   api_many_threads THREADS RUNS [DEVICE [DIGITS.ONNX]]
 // Every second thread runs digits.onnx, the others a model with a loop, a branch and sizes that only running
 // tells. Runs use one thread inside: sixteen of them keep all cores busy. Every eighth run is asynchronous,
 // and every 16th comes with other sizes, of which there are more than an engine keeps plans for, so that
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 16;
   const int runs = argc > 2 ? std::atoi(argv[2]) : 200;
   if (threads < 1 || runs < 1) {
-    std::fprintf(stderr, "usage: %s THREADS RUNS [DEVICE]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s THREADS RUNS [DEVICE [DIGITS.ONNX]]\n", argv[0]);
     return 2;
   }
   const test::ModelFile reading = test::reading_model();
@@ -113,7 +113,8 @@ int main(int argc, char** argv) {
     options.devices = {argv[3]};
     options.optimization_level = 0;  // what is timed on a device may come out either way
   }
-  Shared images(test::kDigits, bind_images, options), rows(reading.path(), bind_rows, options);
+  Shared images(argc > 4 ? argv[4] : test::kDigits, bind_images, options),
+      rows(reading.path(), bind_rows, options);
   const auto start = std::chrono::steady_clock::now();
   {
     std::vector<std::jthread> all;

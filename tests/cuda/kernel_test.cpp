@@ -1,8 +1,12 @@
 // What kernels are made for, what they launch, and what is left to the CPU: without a GPU.
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <regex>
+
 #include "cuda/fake_driver.h"
 #include "cuda/graph_requests.h"
+#include "source_dir.h"
 #include "vernier/backends/cuda/device/cuda_buffer.h"
 
 namespace vernier::cuda {
@@ -36,6 +40,25 @@ TEST_F(KernelTest, PointwiseOperandsThatLieAlikeAreReadSixteenBytesAtATime) {
   EXPECT_EQ(kernel->contract.stored, ElementType::kFloat16);
   EXPECT_FALSE(kernel->contract.approximate);
   EXPECT_EQ(kernel->in_place, 0);
+}
+
+// The guide lists operators that are not element by element, these and no others.
+TEST(GuideTest, HasTheOperatorsThatThereAreKernelsFor) {
+  std::ifstream file(test::source_dir() / "docs/cuda.md");
+  std::set<std::string> listed, known;
+  for (std::string line; std::getline(file, line) && !line.starts_with("## What is promised");) {
+    if (!line.starts_with("| ")) continue;
+    const std::regex operators("`([A-Z][A-Za-z0-9]+)`");
+    for (std::sregex_iterator at(line.begin(), line.end(), operators), end; at != end; ++at)
+      listed.insert((*at)[1]);
+  }
+  for (const auto& [domain, op] : KernelRegistry::instance().operators()) {
+    const auto* def = ops::OpRegistry::instance().find(domain, op);
+    const bool is_pointwise = def != nullptr && (def->traits & ops::kPointwise) != 0;
+    if (!is_pointwise && !op.starts_with("Group/")) known.insert(op);
+  }
+  listed.erase("VERNIER");
+  EXPECT_EQ(listed, known);
 }
 
 // Sizes are parameters: one program serves all.

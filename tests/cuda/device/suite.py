@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What the CUDA backend does on a machine with a GPU: suite.py --vernier PROGRAM [--conformance PROGRAM --cases FOLDER] [--models FOLDER...]
+"""What the CUDA backend does on a machine with a GPU: suite.py --programs FOLDER --suites NAME... (run.sh calls it)
 
 Each check is a process of its own with a time limit, so that one that hangs, or loses the device, leaves the others alone. Rows go to
-the output and to --out/table.txt, whole outputs to --out/full.log. Exit 1 if a check failed.
+the output and to --out/report.txt, whole outputs to --out/full.log. Exit 1 if a check failed.
   - versions: card and driver, and the libraries that the engines say they run with;
   - conformance: ONNX's backend tests on the GPU, shared by --jobs processes; a case behind one that lost the device is run again;
   - models: `vernier run MODEL --reference --cuda` in the precisions of --precisions, on random inputs, and `vernier bench`, once more with the options of --also;
+  - files, sessions, two, sanitizers: several.py;
   - products: folders of products.py, which are run as they are declared, and on their integers, where every bit has to be that of the reference;
 Needs nothing but Python, and what `vernier` needs: a driver and NVRTC; cuBLASLt and cuDNN are used where they are.
 """
@@ -19,6 +20,8 @@ import subprocess
 import sys
 import time
 
+import several
+
 
 class Suite:
     def __init__(self, arguments):
@@ -27,7 +30,7 @@ class Suite:
         self.libraries = None
         self.out = arguments.out
         self.out.mkdir(parents=True, exist_ok=True)
-        self.table = open(self.out / "table.txt", "w")
+        self.table = open(self.out / "report.txt", "a")
         self.log = open(self.out / "full.log", "w")
 
     def row(self, state, check, text):
@@ -49,13 +52,17 @@ class Suite:
         self.log.flush()
         return status, output, took
 
+    def program(self, name):
+        return self.arguments.programs / "bin" / name
+
     def versions(self):
+        self.row("INFO", "commit", self.arguments.commit)
         _, card, _ = self.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.sm,power.limit", "--format=csv,noheader"], 30)
         self.row("INFO", "card", card.strip().splitlines()[0] if card.strip() else "nvidia-smi says nothing")
 
     # The part of the cases that one process takes: those that failed, by name, and how many passed of how many.
     def part(self, index, count):
-        command = [self.arguments.conformance, self.arguments.cases, self.arguments.expected, "--cuda", f"--part={index}/{count}"]
+        command = [self.program("conformance"), self.arguments.cases, self.arguments.expected, "--cuda", f"--part={index}/{count}"]
         status, output, _ = self.run(command, self.arguments.seconds)
         failures = dict(re.findall(r"^(test_\S+): (.*)$", output, re.M))
         last = re.search(r"^conformance: (\d+)/(\d+)$", output, re.M)
@@ -73,7 +80,7 @@ class Suite:
         # What came behind a case that lost the device says nothing of itself.
         again = [name for name, why in failures.items() if "is lost for this process" in why]
         for name in again[: self.arguments.most_again]:
-            status, output, _ = self.run([self.arguments.conformance, self.arguments.cases, self.arguments.expected, "--cuda", name], 60)
+            status, output, _ = self.run([self.program("conformance"), self.arguments.cases, self.arguments.expected, "--cuda", name], 60)
             if status == 0:
                 passed += 1
                 del failures[name]
@@ -96,7 +103,7 @@ class Suite:
                 self.row("INFO", "libraries", value)
 
     def bench(self, folder, precision, options, label):
-        status, output, _ = self.run([self.arguments.vernier, "bench", folder / "model.onnx", "--cuda", *options, *self.arguments.bench.split()], self.arguments.seconds)
+        status, output, _ = self.run([self.program("vernier"), "bench", folder / "model.onnx", "--cuda", *options, *self.arguments.bench.split()], self.arguments.seconds)
         found = [line for line in output.splitlines() if re.search(r"^ +cuda +[\d.]+ |latency, ms|throughput|fallbacks|captured|^ +accuracy", line)]
         self.row("OK" if status == 0 else "FAIL", f"{label} {folder.name} {precision}", " | ".join(" ".join(line.split()) for line in found)[:400] or output.strip()[-200:])
 
@@ -105,7 +112,7 @@ class Suite:
         report = self.out / "report.json"
         report.unlink(missing_ok=True)
         reference = ["--reference"] if precision == "fp32" else ["--reference=planned"]
-        status, output, took = self.run([self.arguments.vernier, "run", folder / "model.onnx", *reference, "--cuda", *options, "--seed", "1", "--json", report],
+        status, output, took = self.run([self.program("vernier"), "run", folder / "model.onnx", *reference, "--cuda", *options, "--seed", "1", "--json", report],
                                         self.arguments.seconds)
         text = output.strip().splitlines()[-1][:150] if output.strip() else ""
         try:
@@ -116,10 +123,10 @@ class Suite:
             pass
         self.row("OK" if status == 0 else "FAIL", f"run {folder.name}{' ' + precision if timed else ''}", f"exit {status} after {took:.0f} s; {text}")
         if not timed:
-            _, output, _ = self.run([self.arguments.vernier, "bench", folder / "model.onnx", "--cuda", "--profile", "-v", "--duration", "0.5"], self.arguments.seconds)
+            _, output, _ = self.run([self.program("vernier"), "bench", folder / "model.onnx", "--cuda", "--profile", "-v", "--duration", "0.5"], self.arguments.seconds)
             data = folder / "data.npz"
             if data.exists():
-                exact = [self.arguments.vernier, "run", folder / "model.onnx", "--reference", "--cuda", "--data", data, "--atol", "0", "--rtol", "0"]
+                exact = [self.program("vernier"), "run", folder / "model.onnx", "--reference", "--cuda", "--data", data, "--atol", "0", "--rtol", "0"]
                 status, text, _ = self.run(exact, self.arguments.seconds)
                 self.row("OK" if status == 0 else "FAIL", f"exact {folder.name}", f"exit {status}; {text.strip().splitlines()[-1][:150] if text.strip() else ''}")
             kernels = collections.Counter(re.findall(r"^  ((?:cuda|cublaslt|cudnn):\S+) ", output, re.M))
@@ -129,23 +136,27 @@ class Suite:
         if self.arguments.also:
             self.bench(folder, precision, [*options, *self.arguments.also.split()], f"bench {self.arguments.also}")
 
-    def all(self):
-        self.versions()
-        if self.arguments.conformance:
-            self.conformance()
-        for folder in self.arguments.products:
-            self.model(folder, "fp32", timed=False)
+    def models(self):
         for folder in self.arguments.models:
             for precision in self.arguments.precisions:
                 self.model(folder, precision)
+
+    def all(self):
+        self.versions()
+        for name in self.arguments.suites:
+            getattr(self, name)() if hasattr(Suite, name) else getattr(several, name)(self)
+        for folder in self.arguments.products:
+            self.model(folder, "fp32", timed=False)
         print(f"suite: {self.failed} failed", flush=True)
         return 1 if self.failed else 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vernier", type=pathlib.Path, required=True)
-    parser.add_argument("--conformance", type=pathlib.Path)
+    parser.add_argument("--programs", type=pathlib.Path, required=True, help="the folder that has bin/vernier and the others")
+    parser.add_argument("--suites", nargs="*", default=[], choices=("conformance", "models", "files", "sessions", "two", "sanitizers"))
+    parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--sample", type=int, default=5, help="of so many parts of the backend tests one runs under the sanitizers")
     parser.add_argument("--cases", type=pathlib.Path)
     parser.add_argument("--expected", type=pathlib.Path, default=pathlib.Path("tests/conformance/expected_failures.tsv"))
     parser.add_argument("--models", type=pathlib.Path, nargs="*", default=[])

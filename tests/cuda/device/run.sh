@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs suites of the CUDA backend on a machine with a GPU, from what scripts/gpu packed: bash run OUT [SUITE...]
+#   conformance  ONNX's backend tests
+#   models       each skeleton against the reference, and its times, in the precisions of PRECISIONS (default: fp32 fp16)
+#   files        engine files of the skeletons in fp16: how long building, loading and the first run take
+#   sessions     16 threads with a session each, 10 000 runs
+#   two          two GPUs: the same bits, and how much both yield
+#   sanitizers   the backend tests under compute-sanitizer, one test in SAMPLE (default: 5)
+# Without names: conformance models. OUT/report.txt has the rows, OUT/full.log what was printed.
+set -uo pipefail
+out=$(realpath -m "${1:?a folder}")
+shift
+[ $# -gt 0 ] || set -- conformance models
+cd "$(dirname "$0")"
+work=${WORK:-/tmp/vernier_gpu}
+mkdir -p "$work/cases" "$out"
+tar -xJf programs.tar.xz -C "$work" &
+[ -d "$work/cases/node" ] || tar -xJf cases.tar.xz -C "$work/cases" --no-same-owner &
+models=()
+for recipe in skeletons/*/weights.json; do
+  name=$(basename "$(dirname "$recipe")")
+  [ -f "$work/$name/weights.bin" ] || python3 skeletons/fill_weights.py "$name" --to "$work" > /dev/null &
+  models+=("$work/$name")
+done
+wait
+export LD_LIBRARY_PATH=$work/lib
+exec python3 suite.py --programs "$work" --cases "$work/cases" --expected expected_failures.tsv --commit "$(cat commit)" --models "${models[@]}" \
+  --precisions ${PRECISIONS:-fp32 fp16} --sample "${SAMPLE:-5}" --out "$out" --suites "$@"
