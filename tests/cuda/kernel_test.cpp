@@ -8,6 +8,7 @@
 #include "cuda/graph_requests.h"
 #include "source_dir.h"
 #include "vernier/backends/cuda/device/cuda_buffer.h"
+#include "vernier/ops/op_def.h"
 
 namespace vernier::cuda {
 namespace {

@@ -27,11 +27,15 @@ std::vector<Pass> typed_pipeline() {
 }
 
 std::vector<Pass> plan_pipeline(const GroupTraits& traits) {
-  std::vector<Pass> passes{fold_constants(),    pad_explicitly(),     remove_identities(),
-                           merge_sizes(),       merge_common_nodes(), recognise_attention(),
-                           fold_constants(),    settle_masks(),       merge_common_nodes(),
-                           merge_transposes(),  remove_views(),       remove_dead_code(),
-                           read_packed_heads(), read_embeddings()};
+  std::vector<Pass> passes{fold_constants(), pad_explicitly(),     remove_identities(),
+                           merge_sizes(),    merge_common_nodes(), recognise_attention(),
+                           fold_constants(), settle_masks(),       merge_common_nodes()};
+  if (traits.unfolds_patches)
+    for (Pass& pass : std::vector<Pass>{unfold_patches(), fold_constants(), remove_views()})
+      passes.push_back(std::move(pass));
+  for (Pass& pass : std::vector<Pass>{merge_transposes(), remove_views(), remove_dead_code(),
+                                      read_packed_heads(), read_embeddings()})
+    passes.push_back(std::move(pass));
   if (!traits.computes_groups) return passes;
   passes.push_back(fuse_epilogues(traits.can_follow));
   if (traits.attends_int8)
@@ -44,7 +48,8 @@ std::vector<Pass> plan_pipeline(const GroupTraits& traits) {
 }
 
 std::set<std::string> pass_names() {
-  std::set<std::string> names{"apply-precision", "retype-nodes", group_quantised_attention().name};
+  std::set<std::string> names{"apply-precision", "retype-nodes", group_quantised_attention().name,
+                              unfold_patches().name};
   for (const auto& pipeline : {integer_pipeline(), model_pipeline(), typed_pipeline(),
                                plan_pipeline(host_driver().group_traits())}) {
     for (const Pass& pass : pipeline) names.insert(pass.name);

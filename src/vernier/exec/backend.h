@@ -69,14 +69,6 @@ class Backend {
   // The ways to compute this, beside the backend's own choice; e.g. "winograd". Each is made by giving its
   // name to make(), which may still refuse.
   virtual std::vector<std::string> tactics(const KernelRequest& /*request*/) const { return {}; }
-  // Whether a form of this name (PackedConstants) holds every bit of the constant, so that unpack() gives it.
-  virtual bool holds(const std::string& /*form*/) const { return false; }
-  // The content of a constant from a form that a kernel of this backend packed it into (PackedConstants).
-  // Nothing if the form does not hold all of it.
-  virtual std::optional<Tensor> unpack(const std::string& /*form*/, std::span<const std::byte> /*packed*/,
-                                       ElementType /*element*/, const Dims& /*dims*/) const {
-    return std::nullopt;
-  }
   // Sets the layouts in which the backend would take and give the operands; they come as they lie now
   // (inputs) and plain (outputs).
   virtual void choose_layouts(KernelRequest& request) const = 0;

@@ -12,11 +12,6 @@ class BackendDecorator : public Backend {
   std::vector<std::string> tactics(const KernelRequest& request) const override {
     return backend_.tactics(request);
   }
-  bool holds(const std::string& form) const override { return backend_.holds(form); }
-  std::optional<Tensor> unpack(const std::string& form, std::span<const std::byte> packed,
-                               ElementType element, const Dims& dims) const override {
-    return backend_.unpack(form, packed, element, dims);
-  }
   void choose_layouts(KernelRequest& request) const override { backend_.choose_layouts(request); }
   void read(std::span<const std::byte> memory) const override { backend_.read(memory); }
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override {

@@ -41,6 +41,7 @@ Pass settle_masks();     // of an Attention, once it is known: a causal one is a
 Pass lower_einsum();     // of two operands -> MatMul
 Pass lower_microsoft();  // com.microsoft Attention and EmbedLayerNormalization -> what they are made of
 Pass expand_fused_conv();    // com.microsoft FusedConv -> Conv, Add, activation
+Pass unfold_patches();       // Conv of windows side by side, read as rows -> one product of the patches
 Pass batch_loop_products();  // x[trip] * W in a Loop -> one product before it, of all rows
 // Into the Conv, ConvTranspose or Gemm before it: all of them, or those that `into` chooses.
 Pass fold_batch_norm(std::function<bool(const Node&)> into = {});

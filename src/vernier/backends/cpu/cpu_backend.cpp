@@ -206,15 +206,6 @@ void CpuBackend::choose_layouts(KernelRequest& request) const {
     makers.front().lay_out_caches(request, caches);
 }
 
-bool CpuBackend::holds(const std::string& form) const {
-  return holds_constant(form);
-}
-
-std::optional<Tensor> CpuBackend::unpack(const std::string& form, std::span<const std::byte> packed,
-                                         ElementType element, const Dims& dims) const {
-  return unpack_form(form, packed, element, dims);
-}
-
 void CpuBackend::read(std::span<const std::byte> memory) const {
   constexpr size_t kLine = 64;
   std::atomic<uint64_t> sum = 0;  // so that reading is not left out

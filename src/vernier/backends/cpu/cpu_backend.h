@@ -20,9 +20,6 @@ class CpuBackend : public FaultableBackend {
   void choose_layouts(KernelRequest& request) const override;
   void read(std::span<const std::byte> memory) const override;
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override;
-  bool holds(const std::string& form) const override;
-  std::optional<Tensor> unpack(const std::string& form, std::span<const std::byte> packed,
-                               ElementType element, const Dims& dims) const override;
 
   std::optional<FaultSpec> applied_fault() const override;
 

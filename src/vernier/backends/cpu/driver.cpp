@@ -10,6 +10,7 @@
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/onednn/openmp_calls.h"
+#include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/pointwise/kernel.h"
 #include "vernier/backends/cpu/winograd/winograd_walk.h"
 #include "vernier/backends/shared/epilogue.h"
@@ -27,6 +28,11 @@ class CpuDriver : public Driver {
   GroupTraits group_traits() const override { return {true, attends_int8(), is_pointwise, can_follow, true}; }
   const std::set<std::string>& tactic_names() const override { return cpu::tactic_names(); }
   std::set<std::string> approximate_tactics() const override { return cpu::approximate_tactics(); }
+  bool holds(const std::string& form) const override { return holds_constant(form); }
+  std::optional<Tensor> unpack(const std::string& form, std::span<const std::byte> packed,
+                               ElementType element, const Dims& dims) const override {
+    return unpack_form(form, packed, element, dims);
+  }
   std::unique_ptr<FaultableBackend> make(const std::optional<FaultSpec>& fault) const override {
     return std::make_unique<CpuBackend>(fault);
   }

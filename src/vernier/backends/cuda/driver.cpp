@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "vernier/backends/cuda/contractions/weight_order.h"
 #include "vernier/backends/cuda/cuda_backend.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"
 
@@ -64,7 +65,7 @@ class CudaDriver : public Driver {
   }
   bool computes_bf16() const override { return true; }
   GroupTraits group_traits() const override {
-    return {true, false, is_pointwise, can_follow_convolution, false};
+    return {true, false, is_pointwise, can_follow_convolution, false, true};
   }
   const std::set<std::string>& tactic_names() const override { return tactics_; }
   std::set<std::string> approximate_tactics() const override { return {}; }
@@ -73,6 +74,11 @@ class CudaDriver : public Driver {
     if (!options_.captures) all["captures"] = "no";
     if (!options_.lacks.empty()) all["lacks"] = fmt::format("{}", fmt::join(options_.lacks, ","));
     return all;
+  }
+  bool holds(const std::string& form) const override { return holds_weights(form); }
+  std::optional<Tensor> unpack(const std::string& form, std::span<const std::byte> packed,
+                               ElementType element, const Dims& dims) const override {
+    return unpack_weights(form, packed, element, dims);
   }
   std::unique_ptr<FaultableBackend> make(const std::optional<FaultSpec>& fault) const override {
     if (fault) throw usage_error("the kernels of the CUDA backend have no faults to inject");

@@ -22,6 +22,7 @@ struct GroupTraits {
   // Whether `next`, which reads `chain`, can be computed by the kernel of `anchor` before it stores.
   std::function<bool(const Node& anchor, const Node& next, const Value& chain)> can_follow = {};
   bool joins_depthwise = false;  // convolutions of single pixels and of single channels behind them
+  bool unfolds_patches = false;  // convolutions of windows side by side are products
 };
 
 // Kernels, and what is wrong with them on purpose.
@@ -51,6 +52,14 @@ class Driver {
   virtual const std::set<std::string>& tactic_names() const = 0;
   // Tactics that compute another function, within a bound: what `--forbid approximate` forbids.
   virtual std::set<std::string> approximate_tactics() const = 0;
+  // Whether a form that kernels packed a constant into (PackedConstants) holds every bit of it, so that
+  // unpack() gives it.
+  virtual bool holds(const std::string& /*form*/) const { return false; }
+  // The constant from such a form. Nothing if it does not hold all of it.
+  virtual std::optional<Tensor> unpack(const std::string& /*form*/, std::span<const std::byte> /*packed*/,
+                                       ElementType /*element*/, const Dims& /*dims*/) const {
+    return std::nullopt;
+  }
   // What it was made with, by the names of options: a driver of this name that is made with the same makes
   // the same kernels.
   virtual std::map<std::string, std::string> options() const { return {}; }

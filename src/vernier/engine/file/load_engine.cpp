@@ -12,9 +12,9 @@ namespace {
 // A constant that the file holds only as kernels packed it.
 class PackedContent : public DeferredContent {
  public:
-  PackedContent(const Backend& kernels, std::string form, std::shared_ptr<const PackedForm> packed,
-                ElementType element, Dims dims)
-      : kernels_(kernels),
+  PackedContent(std::shared_ptr<const Driver> holder, std::string form,
+                std::shared_ptr<const PackedForm> packed, ElementType element, Dims dims)
+      : holder_(std::move(holder)),
         form_(std::move(form)),
         packed_(std::move(packed)),
         element_(element),
@@ -22,7 +22,8 @@ class PackedContent : public DeferredContent {
 
   const void* get() const override {
     std::call_once(once_, [this] {
-      auto tensor = kernels_.unpack(form_, packed_->content(), element_, dims_);
+      auto tensor =
+          holder_ == nullptr ? std::nullopt : holder_->unpack(form_, packed_->content(), element_, dims_);
       if (!tensor) throw bad_input("the engine file holds a constant only as '{}'", form_);
       tensor_ = std::move(*tensor);
     });
@@ -30,7 +31,7 @@ class PackedContent : public DeferredContent {
   }
 
  private:
-  const Backend& kernels_;
+  std::shared_ptr<const Driver> holder_;  // null where none is known for the form
   std::string form_;
   std::shared_ptr<const PackedForm> packed_;
   ElementType element_;
@@ -38,11 +39,6 @@ class PackedContent : public DeferredContent {
   mutable std::once_flag once_;
   mutable Tensor tensor_;
 };
-
-const Backend& unpacking_backend() {
-  static const auto backend = host_driver().make();
-  return *backend;
-}
 
 uint64_t parse_hash(const std::string& name) {
   char* end = nullptr;
@@ -54,7 +50,9 @@ uint64_t parse_hash(const std::string& name) {
 // The constants of a file by name, and their packed forms.
 class Constants {
  public:
-  Constants(const EngineFile& file, const Manifest& manifest) {
+  Constants(const EngineFile& file, const Manifest& manifest,
+            const std::vector<std::shared_ptr<const Driver>>& accelerators)
+      : accelerators_(accelerators) {
     size_t plain = 0, packed = 0;
     for (const Manifest::Constant& entry : manifest.constants) add(file, entry, plain, packed);
   }
@@ -94,11 +92,12 @@ class Constants {
       if (!tensor.is_defined())
         tensor = Tensor::deferred(
             element, *dims,
-            std::make_shared<PackedContent>(unpacking_backend(), form, content, element, *dims));
+            std::make_shared<PackedContent>(holder_of(form, accelerators_), form, content, element, *dims));
     }
     if (!tensor.is_defined()) throw bad_input("the engine file does not hold the constant {}", entry.name);
   }
 
+  std::vector<std::shared_ptr<const Driver>> accelerators_;
   std::map<std::string, Tensor> tensors_;
   PackedConstants::Forms forms_;
 };
@@ -168,10 +167,11 @@ LoadedEngine load(const EngineFile& file, const std::filesystem::path& path) {
   loaded.manifest = Manifest::parse(file.text(SectionKind::kManifest));
   const Manifest& manifest = loaded.manifest;
   require_same_place(manifest);
-  const auto graphs = std::make_shared<const Graphs>(Graphs{file, Constants(file, manifest)});
   BuildOptions options = manifest.build;
   options.profiles = manifest.profiles;
   options.accelerators = drivers_of(manifest.devices);
+  const auto graphs =
+      std::make_shared<const Graphs>(Graphs{file, Constants(file, manifest, options.accelerators)});
   loaded.engine = Engine::restore({graphs->parse(SectionKind::kGraph, 0), manifest.passes, manifest.precision,
                                    manifest.nodes, manifest.structure},
                                   options);

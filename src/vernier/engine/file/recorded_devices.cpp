@@ -50,6 +50,15 @@ std::vector<std::shared_ptr<const Driver>> drivers_of(const std::vector<Recorded
   return drivers;
 }
 
+std::shared_ptr<const Driver> holder_of(const std::string& form,
+                                        const std::vector<std::shared_ptr<const Driver>>& accelerators) {
+  if (host_driver().holds(form)) return {std::shared_ptr<const Driver>(), &host_driver()};
+  for (const auto& driver : accelerators) {
+    if (driver->holds(form)) return driver;
+  }
+  return nullptr;
+}
+
 nlohmann::ordered_json devices_json(const std::vector<RecordedDevice>& devices) {
   auto list = nlohmann::ordered_json::array();
   for (const RecordedDevice& device : devices)

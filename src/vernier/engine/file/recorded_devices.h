@@ -21,6 +21,10 @@ std::vector<RecordedDevice> record_devices(const BuildOptions& options);
 // The drivers of this build for them. Throws unsupported where there is none of the name, or one that differs
 // from what the engine was built for.
 std::vector<std::shared_ptr<const Driver>> drivers_of(const std::vector<RecordedDevice>& devices);
+// The driver, that of the host or one of these, by which a constant can be had from a packed form; null where
+// the form does not hold all of it.
+std::shared_ptr<const Driver> holder_of(const std::string& form,
+                                        const std::vector<std::shared_ptr<const Driver>>& accelerators);
 
 nlohmann::ordered_json devices_json(const std::vector<RecordedDevice>& devices);
 // Null: there are none. Throws bad_input.

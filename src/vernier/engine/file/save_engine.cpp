@@ -140,7 +140,7 @@ class Saver {
     for (auto& [key, packed] : engine_.packed().forms()) {
       const auto found = constants_.find(key.first);
       if (found != constants_.end() && found->second.tensor.byte_size() >= kPackedBytes &&
-          engine_.kernels().holds(key.second))
+          holder_of(key.second, engine_.options().accelerators) != nullptr)
         found->second.forms.emplace_back(key.second, packed);
     }
     std::vector<Constant*> all;
@@ -155,8 +155,8 @@ class Saver {
   bool is_held(const Constant& constant) const {
     const Tensor& tensor = constant.tensor;
     return std::any_of(constant.forms.begin(), constant.forms.end(), [&](const auto& form) {
-      const auto back =
-          engine_.kernels().unpack(form.first, form.second->content(), tensor.type(), tensor.dims());
+      const auto holder = holder_of(form.first, engine_.options().accelerators);
+      const auto back = holder->unpack(form.first, form.second->content(), tensor.type(), tensor.dims());
       return back && back->identical(tensor);
     });
   }

@@ -2,10 +2,10 @@
 
 #include <bit>
 
+#include "vernier/backends/cuda/contractions/weight_order.h"
 #include "vernier/backends/cuda/cudnn/dnn_convolution.h"
 #include "vernier/backends/cuda/kernels/parameters.h"
 #include "vernier/backends/cuda/launch.h"
-#include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/backends/cuda/window_parameters.h"
 
 namespace vernier::cuda {
@@ -32,28 +32,6 @@ bool is_served(const DnnConvolution& asked) {
          !asked.residual_input;
 }
 
-// Weights [channels, 1, taps…] as [taps, channels]: those of the engine, or copied first.
-CudaKernel::Place weights(CudaKernel& kernel, const KernelRequest& request, const DnnConvolution& asked) {
-  const int64_t channels = asked.w.sizes[0], taps = element_count(asked.w.sizes) / channels;
-  const size_t width = element_size(asked.element), bytes = static_cast<size_t>(channels * taps) * width;
-  if (const Tensor* known = request.in(asked.w_input).constant) {
-    return kernel.constant(request.pack(
-        *known, "cuda:taps-first", bytes, [channels, taps, width, source = *known](std::byte* to) {
-          const auto* from = static_cast<const std::byte*>(source.raw());
-          for (int64_t tap = 0; tap < taps; ++tap) {
-            for (int64_t channel = 0; channel < channels; ++channel, to += width)
-              std::copy_n(from + (channel * taps + tap) * static_cast<int64_t>(width), width, to);
-          }
-        }));
-  }
-  kernel.scratch_bytes = bytes;
-  std::string reason;
-  if (!add_copy(kernel, {width, {{taps, 1, channels}, {channels, taps, 1}}}, CudaKernel::input(asked.w_input),
-                CudaKernel::scratch(), reason))
-    throw internal_error("two axes cannot be copied: {}", reason);
-  return CudaKernel::scratch();
-}
-
 }  // namespace
 
 std::unique_ptr<CudaKernel> make_depthwise(const KernelRequest& request, std::string& reason) {
@@ -73,7 +51,8 @@ std::unique_ptr<CudaKernel> make_depthwise(const KernelRequest& request, std::st
                       .accumulated = ElementType::kFloat,
                       .stored = asked->element,
                       .order = NumericsContract::Order::kSequential};
-  const CudaKernel::Place w = weights(*kernel, request, *asked);
+  const auto [w, bytes] = order_weights(*kernel, request, asked->w_input, WeightOrder::kTapsFirst);
+  kernel->scratch_bytes = bytes;
   kernel->launch(kernel_source("depthwise", {{"T", std::string(device_type(asked->element))},
                                              {"N", std::to_string(width)},
                                              {"CUT", asked->relu ? "1" : "0"},

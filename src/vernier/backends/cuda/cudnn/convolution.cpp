@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "vernier/backends/cuda/contractions/weight_order.h"
 #include "vernier/backends/cuda/cudnn/dnn_graph.h"
-#include "vernier/backends/cuda/movement/strided_copy.h"
 
 namespace vernier::cuda {
 
@@ -17,26 +17,6 @@ size_t aligned(size_t bytes) {
 
 size_t bytes_of(const DnnTensor& tensor, ElementType element) {
   return static_cast<size_t>(element_count(tensor.sizes)) * element_size(element);
-}
-
-// Weights [m, c, taps…] as [m, taps…, c]; a product's, [c, m], as [m, c].
-CopyBox channels_last(const DnnConvolution& asked) {
-  const int64_t filters = asked.w.sizes[0], channels = asked.w.sizes[1],
-                taps = element_count(asked.w.sizes) / (filters * channels);
-  const size_t width = element_size(asked.element);
-  if (asked.turns_weights) return {width, {{filters, 1, channels}, {taps, 1, 1}, {channels, filters, 1}}};
-  return {width, {{filters, channels * taps, channels * taps}, {taps, 1, channels}, {channels, taps, 1}}};
-}
-
-void copy_on_host(const CopyBox& box, const std::byte* from, std::byte* to) {
-  const CopyAxis &a = box.axes[0], &b = box.axes[1], &c = box.axes[2];
-  for (int64_t i = 0; i < a.size; ++i) {
-    for (int64_t j = 0; j < b.size; ++j) {
-      for (int64_t k = 0; k < c.size; ++k)
-        std::copy_n(from + (i * a.from + j * b.from + k * c.from) * static_cast<int64_t>(box.width),
-                    box.width, to + (i * a.to + j * b.to + k * c.to) * static_cast<int64_t>(box.width));
-    }
-  }
 }
 
 class DnnKernel : public CudaKernel {
@@ -85,21 +65,15 @@ void DnnKernel::bind(DnnId id, const Place& place) {
 }
 
 CudaKernel::Place DnnKernel::weights(const KernelRequest& request, const DnnConvolution& asked) {
-  const CopyBox box = channels_last(asked);
-  const bool lies_so = !asked.channels_last || box.axes[1].size == 1 || box.axes[2].size == 1;
-  if (lies_so && !asked.turns_weights) return input(asked.w_input);
-  const size_t bytes = bytes_of(asked.w, asked.element);
-  if (const Tensor* known = request.in(asked.w_input).constant) {
-    const std::string form = asked.turns_weights ? "cuda:transposed" : "cuda:channels-last";
-    return constant(request.pack(*known, form, bytes, [box, source = *known](std::byte* to) {
-      copy_on_host(box, static_cast<const std::byte*>(source.raw()), to);
-    }));
-  }
+  const int64_t channels = asked.w.sizes[1];
+  const bool has_taps = element_count(asked.w.sizes) != asked.w.sizes[0] * channels;
+  if (!asked.turns_weights && (!asked.channels_last || channels == 1 || !has_taps))
+    return input(asked.w_input);
+  const auto [place, bytes] =
+      order_weights(*this, request, asked.w_input,
+                    asked.turns_weights ? WeightOrder::kTransposed : WeightOrder::kChannelsLast);
   own_scratch_ = aligned(bytes);
-  std::string reason;
-  if (!add_copy(*this, box, input(asked.w_input), scratch(), reason))
-    throw internal_error("three axes cannot be copied: {}", reason);
-  return scratch();
+  return place;
 }
 
 void DnnKernel::execute(const KernelArguments& arguments, CudaStream& stream, StreamHandle handle) const {
