@@ -23,6 +23,5 @@ for recipe in skeletons/*/weights.json; do
   models+=("$work/$name")
 done
 wait
-export LD_LIBRARY_PATH=$work/lib
 exec python3 suite.py --programs "$work" --cases "$work/cases" --expected expected_failures.tsv --commit "$(cat commit)" --models "${models[@]}" \
   --precisions ${PRECISIONS:-fp32 fp16} --sample "${SAMPLE:-5}" --out "$out" --suites "$@"

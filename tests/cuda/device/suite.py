@@ -14,6 +14,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -42,7 +43,8 @@ class Suite:
     def run(self, command, seconds):
         began = time.monotonic()
         try:
-            done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=seconds)
+            environment = dict(os.environ, LD_LIBRARY_PATH=str(self.arguments.programs / "lib"))
+            done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=seconds, env=environment)
             status, output = done.returncode, done.stdout + done.stderr
         except subprocess.TimeoutExpired as late:
             status = 124
