@@ -7,7 +7,6 @@
 #include <cmath>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "api/models.h"
 #include "vernier/vernier.h"
@@ -132,37 +131,6 @@ TEST(BuildOptions, TacticsAreTriedWhereTheyAreAllowed) {
   EXPECT_FALSE(timed({.denied_tactics = {one}}).contains(one));
   EXPECT_EQ(timed({.allowed_tactics = {one}}), std::set{one});
   EXPECT_EQ(timed({.optimization_level = 0}), std::set<std::string>());
-}
-
-TEST(BuildOptions, Devices) {
-  const Engine engine = Engine::build(kDigits, {.devices = {"simulated"}});
-  EXPECT_EQ(engine.report().verdict, Verdict::kPass);
-  EXPECT_THAT(engine.report().notes,
-              testing::Contains(testing::ContainsRegex("[0-9]+ steps run on simulated")));
-  EXPECT_THAT(refusal({.devices = {"quantum"}}), HasSubstr("has no driver 'quantum'"));
-  EXPECT_THAT(refusal({.devices = {"simulated:one"}}), HasSubstr("'one'"));
-  EXPECT_THAT(refusal({.devices = {"cuda:-1"}}), HasSubstr("'-1' is no number of a GPU"));
-}
-
-TEST(BuildOptions, SessionsOnTwoDevicesRunBesideEachOther) {
-  const std::vector<float> pixels(64, 0.5F);
-  const auto run = [&](const Engine& engine) {
-    Session session(engine, {.threads = 1});
-    session.bind_input("image", pixels, {1, 1, 8, 8});
-    const v1::Outputs outputs = session.run();
-    const auto values = outputs.at(0).values<float>();
-    return std::vector<float>(values.begin(), values.end());
-  };
-  const std::vector<Engine> engines = {Engine::build(kDigits, {.devices = {"simulated:1"}}),
-                                       Engine::build(kDigits, {.devices = {"simulated:2"}})};
-  const std::vector<float> expected = run(engines[0]);
-  std::vector<std::vector<float>> outputs(8);
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < outputs.size(); ++i)
-      threads.emplace_back([&, i] { outputs[i] = run(engines[i % 2]); });
-  }
-  EXPECT_THAT(outputs, testing::Each(expected));
 }
 
 TEST(BuildOptions, LevelsAndTactics) {

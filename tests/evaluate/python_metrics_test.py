@@ -10,7 +10,7 @@ import metric_coco
 import metric_text
 
 
-def scenes(count):
+def images(count):
     """Images of up to five objects, some of which are found, some twice, some by the wrong class, and some that are not there."""
     random = np.random.default_rng(0)
     for _ in range(count):
@@ -32,7 +32,7 @@ class Coco(unittest.TestCase):
         figures = []
         for name in ("coco-map", "coco-map:pycocotools"):
             metric_coco.start(name)
-            scores = [metric_coco.score(*scene) for scene in scenes(120)]
+            scores = [metric_coco.score(*image) for image in images(120)]
             figures.append(metric_coco.over(scores)(np.ones(120)))  # raises where the library gives another one
         self.assertAlmostEqual(*figures, 12)
         self.assertTrue(0.05 < figures[0] < 0.5)
@@ -42,7 +42,7 @@ class Coco(unittest.TestCase):
 
     def test_a_difference_from_the_library_is_no_figure(self):
         metric_coco.start("coco-map")
-        scores = [metric_coco.score(*scene) for scene in scenes(20)]
+        scores = [metric_coco.score(*image) for image in images(20)]
         matched, metric_coco.matched = metric_coco.matched, lambda objects, boxes: tuple(np.zeros((2, 10, len(boxes)), bool))
         try:
             with self.assertRaisesRegex(ValueError, "matches that are kept give 0.0"):

@@ -115,7 +115,7 @@ TEST(BiasCorrectedBootstrap, DependsOnItsSeedAndOnNothingElse) {
   };
   EXPECT_EQ(interval(1, 1), interval(1, 4));
   EXPECT_NE(interval(1, 1), interval(2, 1));
-  // That of the normal distribution, which the mean of so many has.
+  // The mean of so many rows has a normal distribution, whose interval is known.
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / 2500;
   EXPECT_NEAR(interval(1, 1).first, mean - 1.96 * 0.2887 / 50, 6e-4);
   EXPECT_NEAR(interval(1, 1).second, mean + 1.96 * 0.2887 / 50, 6e-4);

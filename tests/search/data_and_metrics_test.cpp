@@ -137,7 +137,7 @@ TEST_F(Points, AreAHundredForWhatIsPerfect) {
   EXPECT_EQ(row_losses(*metric("top1"), before, after), (std::vector<double>{0, 100}));
   // Decibels are points as they are.
   EXPECT_EQ(points_lost(*metric("psnr"), {{.value = 30}}, {{.value = 28}}), 2);
-  // Of an error less is better.
+  // Less of an error is better.
   EXPECT_EQ(points_lost(*metric("rmse"), {{.value = 1, .numbers = {1}}}, {{.value = 2, .numbers = {4}}}), 1);
   EXPECT_TRUE(row_losses(*metric("rmse"), before, after).empty());
   EXPECT_TRUE(row_losses(*metric("top1"), {{.value = 1, .weight = 2}}, {{.value = 1, .weight = 2}}).empty());

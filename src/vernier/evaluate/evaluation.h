@@ -48,7 +48,7 @@ struct SampleScores {
   std::vector<std::vector<RowScores>> scores;
 };
 
-// Of a shard, or of all samples.
+// What a shard, or a run over all samples, yields.
 struct EvaluationPart {
   EvaluationSubject subject;
   Shard shard;

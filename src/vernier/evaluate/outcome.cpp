@@ -149,7 +149,7 @@ class Conclusion {
         result.gate->evidence.doubt = "the metric has no value on these samples, so they do not tell";
       return;
     }
-    // Of rows that are all equal resampling tells nothing: none of a share was lost.
+    // Resampling tells nothing where all rows are equal: none of a share was lost.
     if (rows.are_equal() && metric.unit().empty()) return judge_hits(rows, level, result);
     const double sign = metric.higher_is_better() ? 1 : -1;
     const RowStatistic before = metric.over(rows.baseline), after = metric.over(rows.runner);

@@ -28,7 +28,7 @@ PairedTimingOptions paired_timing_options(size_t racing, const EngineProberOptio
   return options;
 }
 
-// Of the mean of points that rows lost.
+// The 95 % interval of the mean of points that rows lost.
 std::optional<Interval> interval_of_mean(const std::vector<double>& losses) {
   constexpr double kSigmas = 1.96;
   if (losses.size() < 2) return std::nullopt;

@@ -18,7 +18,7 @@ Tensor read_labels(const std::filesystem::path& file) {
   }
 }
 
-// Of a figure, so that more is better.
+// The factor that makes a figure points of which more is better.
 double scale_of(const TaskMetric& metric) {
   return (metric.unit().empty() ? 100 : 1) * (metric.higher_is_better() ? 1 : -1);
 }

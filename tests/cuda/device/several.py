@@ -78,12 +78,15 @@ def two(suite):
 
 
 def sanitized(suite, program, tool, part):
-    """The cases that passed and were run, and what the tool found; None where time ran out."""
+    """The cases that passed and were run, what the tool found, and whether it lost track of a captured graph; None where time ran out."""
     command = [program, "--tool", tool, "--error-exitcode", "9", suite.program("conformance"), suite.arguments.cases, suite.arguments.expected, "--cuda", f"--part={part}/{PARTS}"]
     status, output, _ = suite.run(command, suite.arguments.seconds)
     cases = re.search(r"^conformance: (\d+)/(\d+)$", output, re.M)
     found = [line for line in re.findall(r"^========= (.*)$", output, re.M) if re.match(r"Invalid|Uninitialized|Barrier|Error: |.*(hazard|Race) (detected|reported)", line)]
-    return None if status == 124 else (int(cases[1]) if cases else 0, int(cases[2]) if cases else 0, found)
+    lost_track = "Internal Sanitizer Error" in output
+    if status != 0 and not found and not lost_track:
+        found = [f"exit {status} without a finding: {output.strip()[-150:]}"]
+    return None if status == 124 else (int(cases[1]) if cases else 0, int(cases[2]) if cases else 0, found, lost_track)
 
 
 def sanitizers(suite):
@@ -96,5 +99,5 @@ def sanitizers(suite):
         passed, cases = sum(each[0] for each in ended), sum(each[1] for each in ended)
         found = [line for each in ended for line in each[2]]
         sound = cases > 0 and not found and len(ended) == len(results)
-        suite.row("OK" if sound else "FAIL", f"sanitizer {tool}", f"{passed}/{cases} backend tests in {len(ended)} of {len(results)} processes, {len(found)} findings, "
+        suite.row("OK" if sound else "FAIL", f"sanitizer {tool}", f"{passed}/{cases} backend tests in {len(ended)} of {len(results)} processes, {len(found)} findings, {sum(each[3] for each in ended)} lost track of captured graphs, "
                   f"{time.monotonic() - began:.0f} s{': ' + found[0] if found else ''}")

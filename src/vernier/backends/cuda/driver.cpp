@@ -65,7 +65,10 @@ class CudaDriver : public Driver {
   }
   bool computes_bf16() const override { return true; }
   GroupTraits group_traits() const override {
-    return {true, false, is_pointwise, can_follow_convolution, false, true};
+    return {.computes_groups = true,
+            .is_pointwise = is_pointwise,
+            .can_follow = can_follow_convolution,
+            .unfolds_patches = true};
   }
   const std::set<std::string>& tactic_names() const override { return tactics_; }
   std::set<std::string> approximate_tactics() const override { return {}; }

@@ -72,7 +72,7 @@ class RowSource : public LabelledSource {
   std::string format() const override { return rows_.format; }
 
  private:
-  // Of the next sample: the last may have fewer.
+  // How many rows the next sample has: the last may have fewer.
   int64_t rows_at() const { return std::min(batch_, count_ - at_); }
 
   NamedData arrays() const {

@@ -43,7 +43,7 @@ LabelledFile labelled_file(const Json& line, const fs::path& folder) {
   return result;
 }
 
-// Of COCO: images by id, with their annotations.
+// Reads a list of COCO: images by id, with their annotations.
 void add_images(LabelList& list, const Json& root, const fs::path& folder) {
   std::map<int64_t, Json> annotations;
   for (const Json& each : root.at("annotations"))

@@ -40,7 +40,7 @@ class LabelledSource {
   virtual bool skip() = 0;
   // The number of samples, where it is known before the end.
   virtual std::optional<size_t> size() const = 0;
-  // Of the list of samples and their labels, not of the content of their files.
+  // Covers the list of samples and their labels, not the content of their files.
   virtual uint64_t hash() const = 0;
   virtual bool has_labels() const { return true; }
   // "class folders", "CSV", …: how files were understood.

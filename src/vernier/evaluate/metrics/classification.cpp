@@ -9,7 +9,7 @@ namespace vernier {
 
 namespace {
 
-// Of one label for each row of an output.
+// Metrics that need one label for each row of an output.
 class ClassMetric : public TaskMetric {
  public:
   explicit ClassMetric(const MetricOptions& options) : TaskMetric(options.name), options_(options) {}

@@ -7,7 +7,7 @@ namespace vernier {
 
 namespace {
 
-// Of an output that is held against what it should be, element by element.
+// Compares an output with what it should be, element by element.
 class ImageMetric : public TaskMetric {
  public:
   ImageMetric(const MetricOptions& options, double peak)
@@ -132,7 +132,7 @@ class Ssim : public ImageMetric {
     size_t channels, height, width, step, plane;
   };
 
-  // Of a row [channels, height, width], [height, width, channels] or [height, width].
+  // Finds the planes of a row [channels, height, width], [height, width, channels] or [height, width].
   static Layout plane_of(const Dims& dims) {
     const auto at = [&](size_t axis) { return static_cast<size_t>(dims[axis]); };
     Layout layout{};

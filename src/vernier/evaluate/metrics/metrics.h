@@ -11,7 +11,7 @@
 namespace vernier {
 
 // Whether the label is among the `k` largest elements of the last dimension; of equal ones the first count.
-// Of an output of integers, and of one score, the class that they mean must be the label.
+// Counts rows whose class is the label; an output of integers, or one score, says its class itself.
 std::unique_ptr<TaskMetric> make_top_k(const MetricOptions& options, size_t k);
 // F1 of the class 1, or the mean over classes that occur in labels or decisions.
 std::unique_ptr<TaskMetric> make_f1(const MetricOptions& options, bool binary);
@@ -23,8 +23,8 @@ std::unique_ptr<TaskMetric> make_auroc(const MetricOptions& options);
 // labels are classes [rows, …]. 255 and -1 stand for what belongs to no class and does not count.
 enum class Overlap : uint8_t { kIou, kDice };
 std::unique_ptr<TaskMetric> make_overlap(const MetricOptions& options, Overlap overlap);
-// Of an image [rows, …] and what it should be, or what the reference makes. `peak`: the largest value that an
-// element has, 0 for 1 of floats and the largest number of integers.
+// Compare images [rows, …] with what they should be, or with what the reference makes. `peak`: the largest
+// value that an element has, 0 for 1 of floats and the largest number of integers.
 std::unique_ptr<TaskMetric> make_psnr(const MetricOptions& options, double peak);
 std::unique_ptr<TaskMetric> make_ssim(const MetricOptions& options, double peak);
 std::unique_ptr<TaskMetric> make_rmse(const MetricOptions& options);

@@ -12,7 +12,7 @@ namespace vernier {
 
 namespace {
 
-// Of more rows, some are left out together: the acceleration is the same but for noise.
+// Where there are more rows, some are left out together: the acceleration is the same but for noise.
 constexpr size_t kMostJackknives = 1000;
 
 // Rows drawn with replacement. The bits of a draw depend on its number alone.

@@ -13,7 +13,7 @@ namespace vernier {
 // A figure of rows, each counted as often as its number says. Thread-safe.
 using RowStatistic = std::function<double(std::span<const uint32_t> counts)>;
 
-// Of fewer rows resampling tells nothing.
+// Resampling fewer rows tells nothing.
 inline constexpr size_t kFewestBootstrapRows = 10;
 
 struct BootstrapOptions {

@@ -10,7 +10,7 @@ namespace {
 
 using Coefficients = std::array<double, 8>;
 
-// Of a rational function, the lowest power first.
+// Coefficients of a rational function, the lowest power first.
 constexpr Coefficients kCentreAbove{
     3.3871328727963666080e0,  1.3314166789178437745e+2, 1.9715909503065514427e+3, 1.3731693765509461125e+4,
     4.5921953931549871457e+4, 6.7265770927008700853e+4, 3.3430575583588128105e+4, 2.5090809287301226727e+3};

@@ -7,7 +7,7 @@
 
 namespace vernier {
 
-// Of a share: Wilson's score interval.
+// Wilson's score interval of a share.
 ConfidenceInterval wilson_interval(double hits, double rows, double confidence);
 
 // Counts of rows; real numbers, so that it can be asked what more rows of the same kind would tell.

@@ -47,7 +47,6 @@ void copy_on_host(const CopyBox& box, const std::byte* from, std::byte* to) {
   switch (box.width) {
     case 2: return copy_elements<2>(box, from, to);
     case 4: return copy_elements<4>(box, from, to);
-    case 8: return copy_elements<8>(box, from, to);
     default: throw internal_error("weights of {} bytes an element", box.width);
   }
 }
@@ -87,7 +86,7 @@ std::optional<Tensor> unpack_weights(const std::string& form, std::span<const st
                                      ElementType element, const Dims& dims) {
   const WeightOrder* order = order_of(form);
   const size_t width = element_size(element);
-  if (order == nullptr || dims.size() < 2 || (width != 2 && width != 4 && width != 8)) return std::nullopt;
+  if (order == nullptr || dims.size() < 2 || (width != 2 && width != 4)) return std::nullopt;
   if (packed.size() != static_cast<size_t>(element_count(dims)) * width) return std::nullopt;
   if (*order == WeightOrder::kTapsFirst && dims[1] != 1) return std::nullopt;
   if (*order == WeightOrder::kTransposed && dims.size() != 2) return std::nullopt;

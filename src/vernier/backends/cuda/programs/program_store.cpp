@@ -14,9 +14,11 @@ FunctionHandle Program::function() {
   context_.use();
   ModuleHandle module = nullptr;
   const Status status = context_.api().load_module(&module, code_.data());
-  if (is_given && status != kSuccess)
+  if (is_given && status != kSuccess) {
+    code_.clear();  // another engine of the process has it compiled
     throw bad_input("the GPU does not take the machine code of '{}' that the engine file has", source_.name)
         .advise("build the engine here again");
+  }
   context_.check(status, "loading the program " + source_.name);
   context_.check(context_.api().find_function(&function_, module, kEntry),
                  "finding the kernel of " + source_.name);
