@@ -29,8 +29,10 @@ if(VERNIER_SANITIZE)
   add_compile_definitions(VERNIER_SANITIZED)
 endif()
 
-# vernier_compile_together(<target>): with VERNIER_TOGETHER sources of the target are compiled in groups (unity_groups.py),
-# which read their headers once. The groups follow what the sources say when CMake runs: scripts/build runs it again where they no longer fit.
+# vernier_compile_together(<target>): with VERNIER_TOGETHER sources of the target are compiled in groups (source_groups.py), which read
+# their headers once; one that has options of its own by then is left alone. A group includes its sources by relative paths (which
+# CMake 3.25's own UNITY_BUILD does not), so that a compiler cache finds them from every checkout. The groups follow what the sources
+# say when CMake runs: scripts/build runs it again where they no longer fit.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 function(vernier_compile_together target)
   if(NOT VERNIER_TOGETHER)
@@ -38,12 +40,30 @@ function(vernier_compile_together target)
   endif()
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
-  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/unity_groups.py ${sources}
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/source_groups.py ${sources}
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE groups OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" groups "${groups}")
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/groups)
+  set(numbers "")
   foreach(line ${groups})
     string(REGEX MATCH "^([0-9]+) (.*)$" line "${line}")
-    set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP ${target}_${CMAKE_MATCH_1})
+    set(number ${CMAKE_MATCH_1})
+    set(source ${CMAKE_MATCH_2})
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
+    if(options OR definitions)
+      continue()
+    endif()
+    set_source_files_properties(${source} PROPERTIES HEADER_FILE_ONLY ON)
+    get_filename_component(path ${source} ABSOLUTE)
+    file(RELATIVE_PATH path ${folder} ${path})
+    list(APPEND numbers ${number})
+    string(APPEND text_${number} "#include \"${path}\"\n")
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  list(REMOVE_DUPLICATES numbers)
+  foreach(number ${numbers})
+    set(group ${folder}/${target}_${number}.cpp)
+    file(CONFIGURE OUTPUT ${group} CONTENT "${text_${number}}" @ONLY)
+    target_sources(${target} PRIVATE ${group})
+  endforeach()
 endfunction()

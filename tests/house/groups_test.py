@@ -15,7 +15,7 @@ class Groups(unittest.TestCase):
             names = [f"{index}.cpp" for index in range(len(texts))]
             for name, text in zip(names, texts):
                 (pathlib.Path(folder) / name).write_text(text)
-            done = subprocess.run([sys.executable, ROOT / "cmake/unity_groups.py", *names], cwd=folder, capture_output=True, text=True, check=True)
+            done = subprocess.run([sys.executable, ROOT / "cmake/source_groups.py", *names], cwd=folder, capture_output=True, text=True, check=True)
             found = dict(reversed(line.split()) for line in done.stdout.splitlines())
             return [found[name] for name in names]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Chooses which sources of a target are compiled together: unity_groups.py FILE..., run in the target's folder.
+"""Chooses which sources of a target are compiled together: source_groups.py FILE..., run in the target's folder.
 
 Prints a line `GROUP FILE` a file. Most of the time of a small source goes into its headers, which a group reads once. Two files
 stay apart where one declares a name for itself alone (in an unnamed namespace, or as a macro) that the other declares or calls:
