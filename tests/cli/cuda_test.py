@@ -47,7 +47,7 @@ class Cuda(unittest.TestCase):
 
     def test_wrong_options_are_usage(self):
         for options, text in ((["--cuda=first"], "no number of a GPU"), (["--cuda", "--streams", "2"], "--streams does not apply to --cuda"),
-                              (["--cpu", "--cuda-path", "/x"], "--cuda-path does not apply to --cpu"), (["--cuda", "--inject-fault", "wrong-axis"], "have no faults")):
+                              (["--cpu", "--cuda-path", "/x"], "--cuda-path does not apply to --cpu"), (["--cuda", "--inject-fault", "drop-wait"], "drop-wait:0 is the first")):
             status, _, err = self.vernier("run", self.model, "--reference", *options)
             self.assertEqual(status, 2, err)
             self.assertIn(text, err)

@@ -153,6 +153,14 @@ class Simulated(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("race", done.stdout + done.stderr)
 
+    def test_a_fault_in_a_kernel_is_found_at_its_node(self):
+        for fault in ("missed-sync", "swapped-axis", "stale-buffer"):
+            status, err, report = self.run_with("--inject-fault", fault, "--layers")
+            self.assertEqual(status, 1, err)
+            note = next(text for text in report["comparisons"][0]["notes"] if "on purpose" in text)
+            node = re.search(rf"{fault} at '(.*)'", note)[1]
+            self.assertEqual(report["comparisons"][0]["first_difference"]["nodes"], [node])
+
     def test_a_wrong_tactic_is_named_and_not_used(self):
         status, err, report = self.run_with("--inject-fault", "wrong-tactic:0", "-v")
         self.assertEqual(status, 0, err)

@@ -197,5 +197,24 @@ TEST(ReorderTest, ImagesAreLaidOutAnew) {
   EXPECT_THROW(make_reorder({ElementType::kFloat, {1, 16, 2, 2}, Layout::kPlain}, Layout::kBlocked16), Error);
 }
 
+// As wrong as on the host: beyond what a sound kernel may differ by, as the tolerance is that of sound ones.
+INSTANTIATE_TEST_SUITE_P(
+    FaultySums, MeaningTest, testing::ValuesIn([] {
+      std::vector<Case> all;
+      for (const Fault fault : {Fault::kAccumulation, Fault::kFp16Accumulator, Fault::kTf32}) {
+        Case product{"%a: f32[3,300], %b: f32[300,20]", "%y: f32[3,20] = MatMul(%a, %b)"},
+            gemm{"%a: f32[4,70], %b: f32[9,70], %c: f32[9]",
+                 "%y: f32[4,9] = Gemm(%a, %b, %c) {transB = 1, alpha = float 0.5}"},
+            convolution{"%x: f32[2,16,7,6], %w: f32[8,8,3,3], %b: f32[8]",
+                        "%y: f32[2,8,4,6] = Conv(%x, %w, %b) {group = 2, strides = ints[2, 1], "
+                        "pads = ints[1, 0, 1, 2]}"};
+        for (Case* each : {&product, &gemm, &convolution}) {
+          each->fault = fault;
+          all.push_back(*each);
+        }
+      }
+      return all;
+    }()));
+
 }  // namespace
 }  // namespace vernier::cuda

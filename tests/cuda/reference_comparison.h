@@ -8,8 +8,10 @@
 
 #include "cuda/graph_requests.h"
 #include "cuda/software_gpu.h"
+#include "vernier/backends/cuda/contractions/faulty_sums.h"
 #include "vernier/backends/cuda/device/cuda_buffer.h"
 #include "vernier/backends/cuda/movement/strided_copy.h"
+#include "vernier/backends/shared/faults/fault_kernels.h"
 #include "vernier/ops/evaluate.h"
 
 namespace vernier::cuda {
@@ -20,6 +22,7 @@ struct Case {
   std::vector<std::string> followed = {};             // by these lines, in one group
   std::string kind = "";                              // of the group
   std::function<bool(KernelRequest&)> lay_out = {};   // where images do not lie plain
+  std::optional<Fault> fault = {};                    // of the sums, as the host has it
 };
 
 // What the node makes; of a group, what its nodes make one by one.
@@ -39,6 +42,19 @@ inline std::vector<Tensor> evaluated(const Node& node, const std::vector<const T
     values[member->output(0)] = evaluated(*member, operands).at(0);
   }
   return {values.at(body.outputs.at(0))};
+}
+
+// What the host makes of sums that go wrong.
+inline std::vector<Tensor> wrongly_summed(Fault fault, const KernelRequest& request,
+                                          const std::vector<const Tensor*>& inputs) {
+  std::string reason;
+  const auto kernel = make_faulty_host_sums(fault, request, reason);
+  std::vector<const void*> from;
+  for (const Tensor* input : inputs) from.push_back(input == nullptr ? nullptr : input->raw());
+  Tensor made(request.out().element, request.out().dims);
+  void* to = made.mutable_raw();
+  kernel->run({from.data(), &to, nullptr});
+  return {made};
 }
 
 inline Model model_of(const Case& each) {
@@ -93,7 +109,8 @@ inline void expect_reference(
     ASSERT_TRUE(given_case.lay_out(*request));
   }
   std::string reason;
-  const auto kernel = make_cuda_kernel(*request, reason, libraries);
+  const auto kernel = given_case.fault ? make_faulty_sums(*given_case.fault, *request, reason)
+                                       : make_cuda_kernel(*request, reason, libraries);
   ASSERT_NE(kernel, nullptr) << reason;
   kernel->install(device, programs);
   made(*kernel);
@@ -127,7 +144,8 @@ inline void expect_reference(
   const auto scratch = device.allocate(kernel->scratch_bytes);
   kernel->run({from.data(), to.data(), scratch->address(), &stream});
   stream.wait_on_host(stream.record());
-  const auto expected = evaluated(node, inputs);
+  const auto expected =
+      given_case.fault ? wrongly_summed(*given_case.fault, *request, inputs) : evaluated(node, inputs);
   for (size_t k = 0; k < to.size(); ++k) {
     const Operand& output = request->out(k);
     const Tensor got = arranged(Tensor::borrow(output.element, output.dims, to[k], nullptr), output, true);

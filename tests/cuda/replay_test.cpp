@@ -147,7 +147,7 @@ class ReplayTest : public testing::Test {
     execution_.reset();
     memory_.reset();  // streams and memory of the backend before
     plan_.reset();
-    backend_.emplace(*gpu_, KernelLibraries{&gpu_->cublaslt, &gpu_->cudnn}, captures);
+    backend_.emplace(*gpu_, CudaOptions{.captures = captures});
     Model model = parse_model(R"(model ir=10 opset "" 21 {
         graph "net" (%x: f32[1, 2, 4, 4], %w: f32[3, 2, 1, 3], %b: f32[2, 5], %c: f32[5]) -> (%y) {
           %v: f32[1, 3, 4, 2] = Conv(%x, %w) version 11 @"v" from ["v"]
@@ -250,7 +250,7 @@ TEST_F(ReplayTest, PayloadsBringBackWhatKernelsRunBy) {
   EXPECT_THAT(kinds, ElementsAre("cudnn", "program", "program", "program"));
   for (const bool refused : {false, true}) {
     restart();
-    backend_.emplace(*gpu_, KernelLibraries{&gpu_->cublaslt, &gpu_->cudnn}, false);
+    backend_.emplace(*gpu_, CudaOptions{.captures = false});
     backend_->take(payloads);
     software_cudnn().modes.clear();
     software_cudnn().refuses_texts = refused;
@@ -272,7 +272,7 @@ TEST_F(ReplayTest, CodeThatTheGpuRefusesIsTheFilesFault) {
     if (name.starts_with("program")) content = "no code";
   }
   restart();
-  backend_.emplace(*gpu_, KernelLibraries{&gpu_->cublaslt, &gpu_->cudnn}, false);
+  backend_.emplace(*gpu_, CudaOptions{.captures = false});
   backend_->take(payloads);
   try {
     build(false);

@@ -46,6 +46,11 @@ alignas(16) static float dynamic_memory[16384];
 static float __uint_as_float(unsigned x) { return bit_cast<float>(x); }
 static unsigned __float_as_uint(float x) { return bit_cast<unsigned>(x); }
 static double __longlong_as_double(long long x) { return bit_cast<double>(x); }
+static float __fmaf_rz(float a, float b, float c) {
+  const double sum = (double)a * b + c;
+  const float near = (float)sum;
+  return abs((double)near) > abs(sum) ? nextafterf(near, 0) : near;
+}
 )";
 
 // What conversions.cu has, without PTX.

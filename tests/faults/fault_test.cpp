@@ -8,6 +8,7 @@
 #include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/driver.h"
 #include "vernier/backends/reference/reference_runner.h"
+#include "vernier/backends/simulated/driver.h"
 #include "vernier/builder/builder.h"
 #include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/engine_runner.h"
@@ -38,11 +39,15 @@ Model model_of(const std::string& graph, double low = -1, double high = 1) {
   return model;
 }
 
+using Accelerators = std::vector<std::shared_ptr<const Driver>>;
+
 // What `run --reference --cpu --layers` concludes.
 ComparisonResult judge(const Model& model, const std::optional<FaultSpec>& fault,
-                       const std::map<std::string, ValueRange>& ranges = {}) {
+                       const std::map<std::string, ValueRange>& ranges = {},
+                       const Accelerators& accelerators = {}) {
   BuildOptions options;
   options.fault = fault;
+  options.accelerators = accelerators;
   ReferenceRunner reference({"", &model});
   EngineRunner engine(build_on_demand(model, options));
   ComparisonJob job;
@@ -212,6 +217,22 @@ TEST(Faults, SwappedAxis) {
                Fault::kSwappedAxis, "product");
 }
 
+// The plan converts what the product makes: that a second kernel is of the same node undoes nothing.
+TEST(Faults, SwappedAxisOfANarrowProduct) {
+  const Model model = model_of(R"(graph "g" (%x: f32[3, 40, 50], %w: f32[50, 40]) -> (%y) {
+    %y: f32[*] = MatMul(%x, %w) version 13 @"product" from ["product"]
+  })");
+  BuildOptions options;
+  options.precision.fp16 = true;
+  RandomInputs inputs(model, {1, 1, {}, {}});
+  const NamedData data = inputs.next()->inputs;
+  const auto sound = Session(Engine::build(model, options)).run(data).at("y").tensor.to_doubles();
+  options.fault = FaultSpec{Fault::kSwappedAxis, "product"};
+  const auto wrong = Session(Engine::build(model, options)).run(data).at("y").tensor.to_doubles();
+  for (size_t i = 0; i < sound.size(); ++i)
+    EXPECT_EQ(wrong[i], sound[i / 1600 * 1600 + i % 40 * 40 + i / 40 % 40]);
+}
+
 TEST(Faults, MissedSync) {
   expect_found(residual_block(), Fault::kMissedSync, "c1");
 }
@@ -240,6 +261,10 @@ TEST(Faults, Fp16Accumulator) {
                Fault::kFp16Accumulator, "conv");
 }
 
+TEST(Faults, Tf32) {
+  expect_found(residual_block(), Fault::kTf32, "c1");
+}
+
 TEST(Faults, OneThatGoesNowhereIsRefused) {
   const Model model = residual_block();
   for (const auto& [kind, node] : {std::pair(Fault::kZeroPoint, ""),
@@ -253,6 +278,62 @@ TEST(Faults, OneThatGoesNowhereIsRefused) {
       EXPECT_EQ(error.code(), ErrorCode::kUsage) << error.what();
     }
   }
+}
+
+// On a device whose memory the host does not see, the simulated accelerator: on its streams, in its memory.
+void expect_found_on_device(const Model& model, Fault kind, const std::string& node) {
+  const Accelerators device = {simulated::make_driver()};
+  const auto sound = judge(model, std::nullopt, {}, device);
+  EXPECT_EQ(sound.verdict, Verdict::kPass) << verdict_name(sound.verdict);
+  for (const std::string& where : {node, std::string()}) {
+    SCOPED_TRACE(fmt::format("{} at '{}'", fault_name(kind), where));
+    const auto found = judge(model, FaultSpec{kind, where}, {}, device);
+    EXPECT_EQ(found.verdict, Verdict::kFail);
+    ASSERT_TRUE(found.first_difference);
+    EXPECT_THAT(found.tensors[*found.first_difference].nodes, Contains(node));
+    EXPECT_THAT(found.notes, Contains(testing::HasSubstr(fault_text({kind, node}))));
+  }
+}
+
+TEST(Faults, OperandsOnADevice) {
+  expect_found_on_device(residual_block(), Fault::kResidual, "skip");
+  expect_found_on_device(model_of(R"(graph "g" (%x: f32[2, 3, 12, 7], %w: f32[16, 3, 3, 3]) -> (%y) {
+    %y: f32[*] = Conv(%x, %w) {strides = ints[2, 2], pads = ints[1, 1, 1, 1]} version 22 @"conv" from ["conv"]
+  })"),
+                         Fault::kStride, "conv");
+  expect_found_on_device(model_of(R"(graph "g" (%x: f32[3, 5, 16], %w: f32[16]) -> (%y) {
+    %y: f32[*] = Mul(%x, %w) version 14 @"scale" from ["scale"]
+  })"),
+                         Fault::kChannelScale, "scale");
+}
+
+TEST(Faults, OutputsOnADevice) {
+  expect_found_on_device(residual_block(), Fault::kStaleBuffer, "c1");
+  expect_found_on_device(residual_block(), Fault::kMissedSync, "c1");
+  expect_found_on_device(residual_block(), Fault::kSwappedAxis, "c1");
+}
+
+TEST(Faults, AStaleBufferOnADeviceHoldsTheRunBefore) {
+  const Model model = residual_block();
+  BuildOptions options;
+  options.accelerators = {simulated::make_driver()};
+  const auto engine = Engine::build(model, options);
+  options.fault = FaultSpec{Fault::kStaleBuffer, "c2"};
+  Session session(Engine::build(model, options)), sound(engine);
+  RandomInputs inputs(model, {1, 4, {}, {}});
+  std::vector<std::map<std::string, Datum>> all;
+  for (int i = 0; i < 4; ++i) all.push_back(inputs.next()->inputs);  // the second run captures
+  session.run(all[0]);
+  for (size_t i = 1; i < all.size(); ++i) {
+    EXPECT_TRUE(session.run(all[i]).at("y").tensor.identical(sound.run(all[i - 1]).at("y").tensor)) << i;
+  }
+}
+
+// It sums exactly: what it has no kernel for goes nowhere.
+TEST(Faults, OneThatADeviceCannotHaveIsRefused) {
+  EXPECT_THROW(
+      judge(residual_block(), FaultSpec{Fault::kFp16Accumulator, "c1"}, {}, {simulated::make_driver()}),
+      Error);
 }
 
 TEST(Faults, Names) {

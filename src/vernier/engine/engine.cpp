@@ -46,7 +46,7 @@ Engine::Engine(Content content, BuildOptions options)
     : options_(std::move(options)),
       files_(*content.graph),
       content_(std::move(content)),
-      host_(host_driver().make(options_.fault)) {
+      host_(host_driver().make(options_.accelerators.empty() ? options_.fault : std::nullopt)) {
   if (options_.precision.constraints == PrecisionConstraints::kObey)
     obeying_ = std::make_unique<ObeyingKernels>(*host_, content_.precision, content_.nodes);
   if (options_.deterministic) invariant_ = std::make_unique<ThreadInvariantKernels>(steered(), thread_count);
@@ -56,7 +56,10 @@ Engine::Engine(Content content, BuildOptions options)
 }
 
 void Engine::add_accelerator(const Driver& driver) {
-  Accelerator added{driver.make(), nullptr, driver.fingerprint()};
+  // A fault goes into the device that comes first.
+  const auto fault = accelerators_.empty() ? options_.fault : std::nullopt;
+  Accelerator added{driver.make(fault), nullptr, driver.fingerprint()};
+  if (fault) added.sound = driver.make();
   if (options_.precision.constraints == PrecisionConstraints::kObey)
     added.obeying = std::make_unique<ObeyingKernels>(*added.backend, content_.precision, content_.nodes);
   accelerators_.push_back(std::move(added));
@@ -182,8 +185,9 @@ std::shared_ptr<const Plan> Engine::plan_of(std::shared_ptr<const Graph> graph, 
   };
   auto plan = plan_of(std::move(graph), choices, kernels(), packed_, invariant_ ? choose : ChooseTactic());
   // The fault must be in this plan, or in one before; but a step without a kernel gets one when it runs.
-  if (std::all_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) { return step.is_settled(); }))
-    host_->applied_fault();
+  if (options_.fault &&
+      std::all_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) { return step.is_settled(); }))
+    fault();
   return plan;
 }
 
@@ -208,8 +212,11 @@ std::shared_ptr<const Plan> Engine::plan_with(const Plan& plan, const Backend& k
 }
 
 std::optional<FaultSpec> Engine::fault() const {
-  for (const Accelerator& each : accelerators_) each.backend->applied_fault();
-  return host_->applied_fault();
+  std::optional<FaultSpec> found = host_->applied_fault();
+  for (const Accelerator& each : accelerators_) {
+    if (auto own = each.backend->applied_fault()) found = own;
+  }
+  return found;
 }
 
 PrecisionAudit Engine::audit(const Plan& plan) const {
@@ -235,7 +242,8 @@ PlanChoices Engine::tune(const Graph& specialised) {
   std::map<const Backend*, Tuner> of_devices;
   for (const Accelerator& each : accelerators_) {
     const Backend& backend = each.steered();
-    of_devices.try_emplace(&backend, backend, *cache, options, 0, each.fingerprint);
+    of_devices.try_emplace(&backend, each.sound ? *each.sound : backend, *cache, options, 0,
+                           each.fingerprint);
   }
   PackedConstants packed;  // what is tried is not kept
   // Further sizes read the constants in the forms that the first ones do, as far as there are kernels for

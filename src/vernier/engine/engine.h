@@ -165,6 +165,8 @@ class Engine {
     std::unique_ptr<FaultableBackend> backend;
     std::unique_ptr<ObeyingKernels> obeying;  // where the plan is to be obeyed
     std::string fingerprint;                  // all that times of its kernels depend on
+    // Without the fault, to try tactics by; null where there is none.
+    std::unique_ptr<FaultableBackend> sound = nullptr;
 
     const Backend& steered() const { return obeying ? static_cast<const Backend&>(*obeying) : *backend; }
   };

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "vernier/engine/model_values.h"
 #include "vernier/engine/quarantine.h"
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/exec/trace_entry.h"
@@ -50,6 +51,7 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
   Trace trace;
   trace.runner = name_;
   const std::set<std::string> wanted(taps.begin(), taps.end());
+  const ModelValues model(engine()->graph());
   Observer observer;
   std::set<std::string> outputs, shown;
   for (const Value* output : engine()->graph().outputs) outputs.insert(output->name);
@@ -57,10 +59,10 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
     for (size_t i = 0; i < seen.step().outputs.size(); ++i) {
       const Value* value = seen.value_made(i);
       // What several readers compute, each for itself, is one value of the model.
-      if (value == nullptr || !wanted.contains(value->name) || outputs.contains(value->name) ||
-          !shown.insert(value->name).second)
-        continue;
-      TraceEntry entry = make_trace_entry(*value, seen.output(i), false);
+      if (value == nullptr) continue;
+      const std::string& name = model.name_of(*value);
+      if (!wanted.contains(name) || outputs.contains(name) || !shown.insert(name).second) continue;
+      TraceEntry entry = model.entry_of(*value, seen.output(i));
       // The memory of the run is used again: what is not set aside is copied.
       if (entry.datum.is_tensor() && !entry.datum.tensor.is_deferred()) entry.datum.tensor.mutable_raw();
       trace.entries.push_back(std::move(entry));

@@ -1,6 +1,7 @@
 #include "vernier/engine/planned_runner.h"
 
 #include "vernier/base/hash.h"
+#include "vernier/engine/model_values.h"
 #include "vernier/engine/planned_roundings.h"
 #include "vernier/exec/trace_entry.h"
 #include "vernier/ir/hash.h"
@@ -90,10 +91,12 @@ Trace PlannedRunner::run(const Plan& plan, const NamedData& inputs, const std::v
   InterpreterOptions options;
   options.noise_seed = noise_seed;
   options.planned = &roundings;
-  options.values = values;
+  const ModelValues model(graph);
+  const NamedData given_values = values != nullptr ? model.in_graph(*values) : NamedData();
+  if (values != nullptr) options.values = &given_values;
   options.observe = [&](const Value& value, const Datum& datum) {
-    if (!outputs.contains(&value) && wanted.contains(value.name))
-      trace.entries.push_back(make_trace_entry(value, datum, false));
+    if (!outputs.contains(&value) && wanted.contains(model.name_of(value)))
+      trace.entries.push_back(model.entry_of(value, datum));
   };
   NamedData given = inputs;
   for (const Value* input : source_->engine()->graph().inputs) {

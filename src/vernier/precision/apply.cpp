@@ -268,6 +268,13 @@ class TypedGraph {
 
 }  // namespace
 
+std::string_view name_before_narrowing(std::string_view name, ElementType type) {
+  if (!is_narrow(type)) return {};
+  while (name.ends_with("'")) name.remove_suffix(1);
+  const std::string suffix = fmt::format("/{}", element_type_short_name(type));
+  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : std::string_view();
+}
+
 ElementType narrow_type(const Node& node, const PrecisionPlan& plan) {
   const auto layer = plan.strictest(node);
   if (!layer || !has_f32_output(node) || states_type(node)) return ElementType::kFloat;

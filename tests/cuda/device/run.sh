@@ -5,6 +5,7 @@
 #   files        engine files of the skeletons in fp16: how long building, loading and the first run take
 #   sessions     16 threads with a session each, 10 000 runs
 #   two          two GPUs: the same bits, and how much both yield
+#   faults       what goes wrong on purpose is found at its node
 #   sanitizers   the backend tests under compute-sanitizer, one test in SAMPLE (default: 5)
 # Without names: conformance models. OUT/report.txt has the rows, OUT/full.log what was printed.
 set -uo pipefail
@@ -24,4 +25,4 @@ for recipe in skeletons/*/weights.json; do
 done
 wait
 exec python3 suite.py --programs "$work" --cases "$work/cases" --expected expected_failures.tsv --commit "$(cat commit)" --models "${models[@]}" \
-  --precisions ${PRECISIONS:-fp32 fp16} --sample "${SAMPLE:-5}" --out "$out" --suites "$@"
+  --precisions ${PRECISIONS:-fp32 fp16} --sample "${SAMPLE:-5}" --faults faults --out "$out" --suites "$@"

@@ -54,6 +54,36 @@ def sessions(suite, threads=16, runs=10000):
               f"{max(used[:half], default=0)} MiB in the first half, {max(used[half:], default=0)} in the second")
 
 
+def faults(suite):
+    """What goes wrong on purpose is found at its node, and named by a diagnosis; the same engines without it pass."""
+    folder = suite.arguments.faults
+    found, missed, sound = 0, [], set()
+    for case in json.loads((folder / "cases.json").read_text()):
+        reference = "--reference=planned" if case["options"] else "--reference"
+        engine = [suite.program("vernier"), "run", folder / f"{case['model']}.onnx", reference, "--cuda", *case["options"], "--layers"]
+        key = (case["model"], *case["options"])
+        if key not in sound:
+            sound.add(key)
+            status, output, _ = suite.run(engine, 60)
+            if status != 0:
+                suite.row("FAIL", f"without a fault {' '.join(key)}", output.strip()[-200:])
+        report = suite.out / "fault.json"
+        for fault in [case["fault"].replace("*", str(number)) for number in range(60 if "*" in case["fault"] else 1)]:
+            report.unlink(missing_ok=True)
+            status, output, _ = suite.run([*engine, "--inject-fault", fault, "--json", report], 60)
+            if status == 1:
+                break
+        difference = json.loads(report.read_text())["comparisons"][0].get("first_difference") if report.exists() else None
+        is_found = status == 1 and (case["node"] is None or (difference is not None and case["node"] in difference["nodes"]))
+        if is_found and case["says"]:
+            status, output, _ = suite.run([suite.program("vernier"), "diagnose", folder / f"{case['model']}.onnx", "--cuda", *case["options"], "--inject-fault", case["fault"]], 120)
+            is_found = status == 1 and case["says"] in output
+        found += is_found
+        if not is_found:
+            missed.append(f"{case['fault']} in {' '.join(key)}: exit {status}, {difference and difference['nodes']}")
+    suite.row("FAIL" if missed else "OK", "faults", f"{found} found at their nodes, {len(missed)} not{': ' + '; '.join(missed) if missed else ''}")
+
+
 def per_second(suite, file, seconds):
     _, output, _ = suite.run([suite.program("vernier"), "bench", file, "--duration", seconds], 60)
     found = re.search(r"throughput: *([\d.]+)", output)

@@ -11,6 +11,7 @@
 #include "vernier/backends/cpu/quantized/int8_rows.h"
 #include "vernier/backends/cpu/quantized/picture.h"
 #include "vernier/backends/cpu/upcast.h"
+#include "vernier/backends/shared/faults/fault_kernels.h"
 #include "vernier/exec/one_thread.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/support/movement/permutation.h"
@@ -161,7 +162,8 @@ bool attends_int8() {
 }
 
 CpuBackend::CpuBackend(const std::optional<FaultSpec>& fault)
-    : injector_(fault ? std::make_unique<FaultInjector>(*fault, make_sound) : nullptr) {
+    : injector_(fault ? std::make_unique<FaultInjector>(*fault, device(), make_sound, make_faulty_host_sums)
+                      : nullptr) {
   require_avx2();
 }
 

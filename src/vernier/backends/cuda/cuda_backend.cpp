@@ -1,5 +1,6 @@
 #include "vernier/backends/cuda/cuda_backend.h"
 
+#include "vernier/backends/cuda/contractions/faulty_sums.h"
 #include "vernier/backends/cuda/cudnn/convolution.h"
 #include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"
@@ -15,16 +16,45 @@ Gpu::Gpu(const Libraries& libraries, int ordinal)
       cublaslt(context, *libraries.cublaslt),
       cudnn(context, *libraries.cudnn) {}
 
-CudaBackend::CudaBackend(Gpu& gpu, const KernelLibraries& libraries, bool captures)
-    : gpu_(gpu), libraries_(libraries), device_(std::make_unique<CudaDevice>(gpu.context, captures)) {}
+CudaBackend::CudaBackend(Gpu& gpu, const CudaOptions& options, const std::optional<FaultSpec>& fault)
+    : gpu_(gpu),
+      lacks_(options.lacks),
+      libraries_{options.lacks.contains(kCublasLt) ? nullptr : &gpu.cublaslt,
+                 options.lacks.contains(kCudnn) ? nullptr : &gpu.cudnn},
+      device_(std::make_unique<CudaDevice>(gpu.context, options.captures, options.fault)) {
+  if (!fault) return;
+  const auto sound = [this](const KernelRequest& request, std::string& reason) {
+    return make_sound(request, reason);
+  };
+  const auto sums = [this](Fault kind, const KernelRequest& request,
+                           std::string& reason) -> std::unique_ptr<Kernel> {
+    auto kernel = make_faulty_sums(kind, request, reason);
+    if (kernel) kernel->install(*device_, gpu_.programs);
+    return kernel;
+  };
+  injector_ = std::make_unique<FaultInjector>(*fault, *device_, sound, sums);
+}
 
 std::unique_ptr<Kernel> CudaBackend::make(const KernelRequest& request, std::string& reason) const {
+  return injector_ ? injector_->make(request, reason) : make_sound(request, reason);
+}
+
+std::unique_ptr<Kernel> CudaBackend::make_sound(const KernelRequest& request, std::string& reason) const {
+  if (lacks_.contains(request.node.op) || lacks_.contains(request.node.qualified_op())) {
+    reason = fmt::format("--lacks leaves {} to the CPU", request.node.qualified_op());
+    return nullptr;
+  }
   if (auto kernel = make_cuda_kernel(request, reason, libraries_)) {
     kernel->install(*device_, gpu_.programs);
     return kernel;
   }
   if (!ops::is_group(request.node)) return nullptr;
-  return make_sequential(request, [&](const KernelRequest& member) { return make(member, reason); });
+  return make_sequential(request, [&](const KernelRequest& member) { return make_sound(member, reason); });
+}
+
+std::optional<FaultSpec> CudaBackend::applied_fault() const {
+  device_->faults_of_use().require();
+  return injector_ ? std::optional(injector_->applied()) : std::nullopt;
 }
 
 void CudaBackend::take(const Payloads& made) const {

@@ -4,9 +4,10 @@
 #include "vernier/backends/cuda/cublaslt/cublaslt.h"
 #include "vernier/backends/cuda/cuda_kernel.h"
 #include "vernier/backends/cuda/cudnn/cudnn.h"
+#include "vernier/backends/cuda/driver.h"
 #include "vernier/backends/cuda/kernel_registry.h"
 #include "vernier/backends/cuda/libraries/libraries.h"
-#include "vernier/backends/shared/driver.h"
+#include "vernier/backends/shared/faults/fault_injector.h"
 
 namespace vernier::cuda {
 
@@ -27,9 +28,9 @@ struct Gpu {
 // channels last where that is faster. Outlives what is made on its device.
 class CudaBackend : public FaultableBackend {
  public:
-  // `gpu` outlives this. Products and convolutions are computed by the libraries that are given, those of the
-  // GPU, where they are there and serve. `captures`: whether its device does.
-  CudaBackend(Gpu& gpu, const KernelLibraries& libraries, bool captures = true);
+  // `gpu` outlives this. Products and convolutions are computed by the libraries of the GPU, where the
+  // options do not leave them out, they are there, and they serve.
+  explicit CudaBackend(Gpu& gpu, const CudaOptions& options = {}, const std::optional<FaultSpec>& fault = {});
 
   Device& device() const override { return *device_; }
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
@@ -39,13 +40,17 @@ class CudaBackend : public FaultableBackend {
   void choose_layouts(KernelRequest& request) const override;
   // Between plain images and those with channels last; throws an internal error for other layouts.
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override;
-  // None so far.
-  std::optional<FaultSpec> applied_fault() const override { return std::nullopt; }
+  // Also throws usage_error if its streams are to have a fault (DeviceFault) and have not come to it.
+  std::optional<FaultSpec> applied_fault() const override;
 
  private:
+  std::unique_ptr<Kernel> make_sound(const KernelRequest& request, std::string& reason) const;
+
   Gpu& gpu_;
+  const std::set<std::string> lacks_;
   const KernelLibraries libraries_;
   std::unique_ptr<CudaDevice> device_;
+  std::unique_ptr<FaultInjector> injector_;
 };
 
 }  // namespace vernier::cuda

@@ -39,6 +39,11 @@ void CudaKernel::report_faults(size_t word_offset, size_t number_offset, const s
   reports_.push_back({launches_.size() - 1, number_offset, what});
 }
 
+void CudaKernel::define(const std::string& name, const std::string& meaning) {
+  for (Launch& launch : launches_)
+    launch.source.body = fmt::format("#define {} {}\n", name, meaning) + launch.source.body;
+}
+
 void CudaKernel::install(CudaDevice& device, ProgramStore& programs) {
   device_ = &device;
   for (Launch& launch : launches_) launch.program = programs.get(launch.source);

@@ -58,6 +58,9 @@ class CudaKernel : public Kernel {
   // parameters.
   void report_faults(size_t word_offset, size_t number_offset, const std::string& what);
 
+  // Defines a name in the programs of all launches so far.
+  void define(const std::string& name, const std::string& meaning);
+
   // What a kernel that enqueues on its own reads.
   void note(const Place& place);
 

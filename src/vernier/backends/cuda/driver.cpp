@@ -28,27 +28,6 @@ Gpu& gpu_of(const CudaOptions& options) {
   return *gpu;
 }
 
-// Leaves operators to the CPU that it could compute.
-class LackingBackend : public CudaBackend {
- public:
-  LackingBackend(Gpu& gpu, const CudaOptions& options)
-      : CudaBackend(gpu,
-                    {options.lacks.contains(kCublasLt) ? nullptr : &gpu.cublaslt,
-                     options.lacks.contains(kCudnn) ? nullptr : &gpu.cudnn},
-                    options.captures),
-        lacks_(options.lacks) {}
-  std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
-    const Node& node = request.node;
-    if (!lacks_.contains(node.op) && !lacks_.contains(node.qualified_op()))
-      return CudaBackend::make(request, reason);
-    reason = fmt::format("--lacks leaves {} to the CPU", node.qualified_op());
-    return nullptr;
-  }
-
- private:
-  std::set<std::string> lacks_;
-};
-
 class CudaDriver : public Driver {
  public:
   explicit CudaDriver(CudaOptions options) : options_(std::move(options)), gpu_(gpu_of(options_)) {}
@@ -78,14 +57,14 @@ class CudaDriver : public Driver {
     if (!options_.lacks.empty()) all["lacks"] = fmt::format("{}", fmt::join(options_.lacks, ","));
     return all;
   }
+  bool is_faulty() const override { return options_.fault.has_value(); }
   bool holds(const std::string& form) const override { return holds_weights(form); }
   std::optional<Tensor> unpack(const std::string& form, std::span<const std::byte> packed,
                                ElementType element, const Dims& dims) const override {
     return unpack_weights(form, packed, element, dims);
   }
   std::unique_ptr<FaultableBackend> make(const std::optional<FaultSpec>& fault) const override {
-    if (fault) throw usage_error("the kernels of the CUDA backend have no faults to inject");
-    return std::make_unique<LackingBackend>(gpu_, options_);
+    return std::make_unique<CudaBackend>(gpu_, options_, fault);
   }
 
  private:

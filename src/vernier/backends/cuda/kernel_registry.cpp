@@ -99,6 +99,8 @@ std::unique_ptr<CudaKernel> make_tactic(const KernelRequest& request, std::strin
   return nullptr;
 }
 
+}  // namespace
+
 std::unique_ptr<CudaKernel> make_own_kernel(const KernelRequest& request, std::string& reason) {
   const KernelRegistry& registry = KernelRegistry::instance();
   const MakeCudaKernel make = registry.find(request.node);
@@ -112,8 +114,6 @@ std::unique_ptr<CudaKernel> make_own_kernel(const KernelRequest& request, std::s
   }
   return make(request, reason);
 }
-
-}  // namespace
 
 std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::string& reason,
                                              const KernelLibraries& libraries) {

@@ -48,6 +48,8 @@ struct KernelLibraries {
 // Products and convolutions that a library serves are its.
 std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::string& reason,
                                              const KernelLibraries& libraries = {});
+// The same without libraries, and without what is faster for some sizes.
+std::unique_ptr<CudaKernel> make_own_kernel(const KernelRequest& request, std::string& reason);
 // The ways of the libraries to compute it, for the tactic of a request.
 std::vector<std::string> cuda_tactics(const KernelRequest& request, const KernelLibraries& libraries);
 

@@ -31,9 +31,7 @@ class SimulatedDriver : public Driver {
   }
   bool is_faulty() const override { return options_.fault.has_value(); }
   std::unique_ptr<FaultableBackend> make(const std::optional<FaultSpec>& fault) const override {
-    if (fault)
-      throw usage_error("the kernels of the simulated accelerator have no faults, but its queues may");
-    return std::make_unique<SimulatedBackend>(options_);
+    return std::make_unique<SimulatedBackend>(options_, fault);
   }
 
  private:
@@ -51,12 +49,6 @@ std::shared_ptr<const Driver> make_driver(const SimulatedOptions& options) {
 // What stands behind --simulated on a command line, and in an engine file.
 
 namespace {
-
-constexpr std::pair<DeviceFault::Kind, const char*> kFaults[] = {
-    {DeviceFault::Kind::kDropWait, "drop-wait"},
-    {DeviceFault::Kind::kDropCopy, "drop-copy"},
-    {DeviceFault::Kind::kStaleReplay, "stale-replay"},
-    {DeviceFault::Kind::kWrongTactic, "wrong-tactic"}};
 
 uint64_t number(const std::string& option, const std::string& text, uint64_t least, uint64_t most) {
   uint64_t value = 0;
@@ -107,19 +99,6 @@ SimulatedOptions parse_options(const std::map<std::string, std::string>& options
       throw usage_error("a simulated accelerator has no option '{}'", name);
   }
   return parsed;
-}
-
-DeviceFault parse_device_fault(const std::string& text) {
-  const size_t colon = text.find(':');
-  const std::string index = colon == std::string::npos ? "" : text.substr(colon + 1);
-  for (const auto& [kind, name] : kFaults) {
-    DeviceFault fault{kind, 0};
-    if (text.substr(0, colon) != name) continue;
-    const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), fault.index);
-    if (error == std::errc() && end == index.data() + index.size()) return fault;
-  }
-  throw usage_error("'{}' is no fault of the simulated accelerator", text)
-      .advise("there are drop-wait:K, drop-copy:K, stale-replay:K and wrong-tactic:K, of the K-th from 0");
 }
 
 }  // namespace vernier::simulated

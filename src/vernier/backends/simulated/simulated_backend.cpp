@@ -66,16 +66,31 @@ std::string program_name(const KernelRequest& request, int times) {
 
 }  // namespace
 
-SimulatedBackend::SimulatedBackend(SimulatedOptions options)
-    : device_(std::make_unique<SimulatedDevice>(std::move(options))) {}
+SimulatedBackend::SimulatedBackend(SimulatedOptions options, const std::optional<FaultSpec>& fault)
+    : device_(std::make_unique<SimulatedDevice>(std::move(options))) {
+  if (!fault) return;
+  const auto sums = [](Fault kind, const KernelRequest&, std::string& reason) {
+    reason = fmt::format("the simulated device sums exactly, and has no {}", fault_name(kind));
+    return std::unique_ptr<Kernel>();
+  };
+  injector_ = std::make_unique<FaultInjector>(
+      *fault, *device_,
+      [this](const KernelRequest& request, std::string& reason) { return make_sound(request, reason); },
+      sums);
+}
 
 std::unique_ptr<Kernel> SimulatedBackend::make(const KernelRequest& request, std::string& reason) const {
+  return injector_ ? injector_->make(request, reason) : make_sound(request, reason);
+}
+
+std::unique_ptr<Kernel> SimulatedBackend::make_sound(const KernelRequest& request,
+                                                     std::string& reason) const {
   reason = refusal(request, device_->options());
   if (!reason.empty()) return nullptr;
   const int times = request.tactic.empty() ? 1 : 2;
   const std::string name = program_name(request, times), sound = "code of " + name;
   const std::string code = device_->code_of(name, sound);
-  const bool wrong = times == 2 && device_->has_fault(DeviceFault::Kind::kWrongTactic);
+  const bool wrong = times == 2 && device_->faults().strikes(DeviceFault::Kind::kWrongTactic);
   return make_kernel(request, times, wrong || code != sound, {{name, code}});
 }
 
@@ -101,8 +116,8 @@ std::unique_ptr<Kernel> SimulatedBackend::reorder(const Operand& /*from*/, Layou
 }
 
 std::optional<FaultSpec> SimulatedBackend::applied_fault() const {
-  device_->require_fault();
-  return std::nullopt;
+  device_->faults().require();
+  return injector_ ? std::optional(injector_->applied()) : std::nullopt;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vernier/backends/shared/driver.h"
+#include "vernier/backends/shared/faults/fault_injector.h"
 #include "vernier/backends/simulated/simulated_device.h"
 #include "vernier/exec/backend.h"
 
@@ -11,7 +12,7 @@ namespace vernier::simulated {
 // random numbers, or its operator is one that the device lacks. Outlives what is made on its device.
 class SimulatedBackend : public FaultableBackend {
  public:
-  explicit SimulatedBackend(SimulatedOptions options = {});
+  explicit SimulatedBackend(SimulatedOptions options = {}, const std::optional<FaultSpec>& fault = {});
 
   SimulatedDevice& device() const override { return *device_; }
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
@@ -20,12 +21,14 @@ class SimulatedBackend : public FaultableBackend {
   void choose_layouts(KernelRequest& request) const override;
   // All its layouts are plain: throws an internal error.
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override;
-  // None: its faults are those of its queues (DeviceFault). Throws usage_error if the queues are to have one
-  // and have not come to it.
+  // Also throws usage_error if its queues are to have a fault (DeviceFault) and have not come to it.
   std::optional<FaultSpec> applied_fault() const override;
 
  private:
+  std::unique_ptr<Kernel> make_sound(const KernelRequest& request, std::string& reason) const;
+
   std::unique_ptr<SimulatedDevice> device_;
+  std::unique_ptr<FaultInjector> injector_;
 };
 
 // The reference semantics of a node as a kernel of the simulated device.

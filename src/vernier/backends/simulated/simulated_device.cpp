@@ -46,18 +46,6 @@ std::shared_ptr<CommandQueue> SimulatedDevice::queue_of(const Stream* stream) co
   return found == queues_.end() ? nullptr : found->second;
 }
 
-bool SimulatedDevice::has_fault(DeviceFault::Kind kind) {
-  return options_.fault && options_.fault->kind == kind && seen_++ == options_.fault->index;
-}
-
-void SimulatedDevice::require_fault() const {
-  if (!options_.fault || seen_ > options_.fault->index) return;
-  throw usage_error(
-      "the fault of the simulated accelerator is in its use number {} of that kind, and there were {}",
-      options_.fault->index, seen_.load())
-      .advise("count from 0");
-}
-
 namespace {
 
 class SimulatedReplay : public Replay {
@@ -84,14 +72,14 @@ std::unique_ptr<Replay> SimulatedDevice::capture(Stream& stream, const std::func
 }
 
 void SimulatedDevice::make_stale(Commands& commands) {
-  if (!options_.fault || options_.fault->kind != DeviceFault::Kind::kStaleReplay) return;
+  if (!faults_.expects(DeviceFault::Kind::kStaleReplay)) return;
   std::vector<std::string> names;
   names.reserve(commands.size());
   for (const Command& command : commands) names.push_back(command.name);
   const std::lock_guard lock(mutex_);
   const auto [before, is_first] = captured_.try_emplace(std::move(names), commands);
   if (is_first) return;
-  if (has_fault(DeviceFault::Kind::kStaleReplay)) commands = before->second;
+  if (faults_.strikes(DeviceFault::Kind::kStaleReplay)) commands = before->second;
   before->second = commands;
 }
 
@@ -163,7 +151,7 @@ void SimulatedStream::require_no_capture(const char* what) const {
 
 void SimulatedStream::wait(Event event) {
   require_no_capture("a wait");
-  if (device_.has_fault(DeviceFault::Kind::kDropWait)) return;
+  if (device_.faults().strikes(DeviceFault::Kind::kDropWait)) return;
   auto other = device_.queue_of(event.stream);
   if (other && other->has_recorded(event.value)) {
     device_.order().wait(number_, other->number(), event.value);
@@ -186,7 +174,7 @@ Event SimulatedStream::record() {
 
 void SimulatedStream::copy(const void* from, void* to, size_t bytes) {
   if (!device_.memory().owns(from) || !device_.memory().owns(to)) require_no_capture("memory of the host");
-  const bool dropped = device_.has_fault(DeviceFault::Kind::kDropCopy);
+  const bool dropped = device_.faults().strikes(DeviceFault::Kind::kDropCopy);
   const Access accesses[] = {{from, bytes, false}, {to, bytes, true}};
   enqueue("copy", accesses, [this, from, to, bytes, dropped] {
     if (bytes == 0) return;
@@ -201,7 +189,7 @@ void SimulatedStream::copy(const void* from, void* to, size_t bytes) {
 void SimulatedStream::release(std::unique_ptr<Buffer> buffer) {
   require_no_capture("a release");
   if (!buffer) return;
-  if (device_.has_fault(DeviceFault::Kind::kFreeEarly)) return;
+  if (device_.faults().strikes(DeviceFault::Kind::kFreeEarly)) return;
   const Access access{buffer->address(), buffer->bytes(), true};
   device_.order().enqueue(number_, "release", {&access, 1});
   if (auto* own = dynamic_cast<SimulatedBuffer*>(buffer.get())) own->released_in_order();

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <set>
 
+#include "vernier/backends/shared/faults/device_fault.h"
 #include "vernier/backends/simulated/device_memory.h"
 #include "vernier/backends/simulated/executor.h"
 #include "vernier/backends/simulated/happens_before.h"
@@ -13,20 +14,7 @@
 
 namespace vernier::simulated {
 
-// A defect of whoever uses the device, put in on purpose to see that it is found.
-struct DeviceFault {
-  enum class Kind : uint8_t {
-    kDropWait,     // it is as if the wait had not been enqueued
-    kDropCopy,     // nothing is copied: there is poison instead
-    kFreeEarly,    // memory that is to be released is freed at once
-    kStaleReplay,  // what was captured before, by the same kernels, is replayed at its old addresses
-    kWrongTactic,  // the first element of what a kernel of the tactic kTwice makes is wrong; it has tactics
-  };
-  Kind kind = Kind::kDropWait;
-  // Of the wait, copy or release, of the capture by kernels that were captured before, or of the kernel of
-  // the tactic, among all of the device, from 0.
-  size_t index = 0;
-};
+using vernier::DeviceFault;
 
 // The tactic of contractions that computes them twice, and so takes twice as long.
 inline constexpr const char* kTwice = "simulated:twice";
@@ -83,10 +71,7 @@ class SimulatedDevice : public Device {
   void remove(const Stream& stream);
   // Null where the device has no such stream (any more).
   std::shared_ptr<CommandQueue> queue_of(const Stream* stream) const;
-  // Whether this use of the device is the one that is to go wrong; counts them.
-  bool has_fault(DeviceFault::Kind kind);
-  // Throws usage_error if none of its uses so far was the one.
-  void require_fault() const;
+  DeviceFaultCounter& faults() { return faults_; }
   void settle(const std::shared_ptr<const Failure>& failure);
   // The machine code of a program: what a payload brought, or `compiled`, which is counted once a program.
   std::string code_of(const std::string& program, const std::string& compiled);
@@ -101,7 +86,7 @@ class SimulatedDevice : public Device {
   DeviceMemory memory_;
   HappensBefore order_;
   std::unique_ptr<Executor> executor_;
-  std::atomic<size_t> seen_{0};  // of what the fault is in
+  DeviceFaultCounter faults_{options_.fault};
   mutable std::mutex mutex_;
   std::map<std::vector<std::string>, Commands> captured_;  // by their names, where a replay is to be stale
   std::map<const Stream*, std::shared_ptr<CommandQueue>> queues_;

@@ -36,8 +36,11 @@ BuildOptions engine_options(const RunnerSpec& spec) {
     options.accelerators = {simulated_driver(spec)};
   else if (spec.kind == kCuda)
     options.accelerators = {cuda_driver(spec)};
-  else if (given(kFaultOption))
-    options.fault = parse_fault(spec.options.at(kFaultOption), cpu::tactic_names());
+  const bool by_host = options.accelerators.empty();
+  if (given(kFaultOption) && (by_host || !options.accelerators[0]->is_faulty())) {
+    const auto& tactics = by_host ? cpu::tactic_names() : options.accelerators[0]->tactic_names();
+    options.fault = parse_fault(spec.options.at(kFaultOption), tactics);
+  }
   if (given(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
   return options;
 }
@@ -47,6 +50,12 @@ namespace {
 std::string no_capture_help() {
   return "  --no-capture                                enqueues each step at each run, and replays "
          "nothing\n";
+}
+
+// Nothing where the fault, if there is one, goes into a kernel.
+std::optional<DeviceFault> device_fault(const RunnerSpec& spec, const std::set<DeviceFault::Kind>& kinds) {
+  const auto found = spec.options.find(kFaultOption);
+  return found == spec.options.end() ? std::nullopt : parse_device_fault(found->second, kinds);
 }
 
 void set_captures(const RunnerSpec& spec, std::map<std::string, std::string>& texts) {
@@ -69,7 +78,12 @@ std::string cuda_help() {
          "it;\n"
          "                                              cuBLASLt, cuDNN: their products and convolutions are "
          "left\n"
-         "                                              to kernels of Vernier\n" +
+         "                                              to kernels of Vernier\n"
+         "  --inject-fault drop-wait:K|drop-copy:K|stale-replay:K\n"
+         "                                              its K-th wait or copy, from 0, is left out, or its "
+         "K-th "
+         "replay\n"
+         "                                              is an old one; see docs/fault-injection.md\n" +
          no_capture_help();
 }
 
@@ -82,20 +96,20 @@ std::shared_ptr<const Driver> cuda_driver(const RunnerSpec& spec) {
       texts[name] = found->second;
   }
   set_captures(spec, texts);
-  if (spec.options.contains(kFaultOption))
-    throw usage_error("the kernels of --cuda have no faults to inject").advise("--cpu has them");
-  return cuda::make_driver(cuda::parse_options(texts));
+  cuda::CudaOptions options = cuda::parse_options(texts);
+  options.fault = device_fault(spec, cuda::kDeviceFaults);
+  return cuda::make_driver(options);
 }
 
 std::string simulated_help() {
   return "Of a simulated accelerator (--simulated), beside those of engines:\n"
          "  --lacks OPERATOR,…                          what it leaves to the CPU\n"
          "  --streams N                                 how many queues it has (default: 2)\n"
-         "  --inject-fault drop-wait:K|drop-copy:K      its K-th wait or copy, from 0, is left out\n"
-         "  --inject-fault stale-replay:K               where kernels are captured again for the K-th time, "
-         "from "
-         "0,\n"
-         "                                              what they did before is replayed\n"
+         "  --inject-fault drop-wait:K|drop-copy:K|stale-replay:K\n"
+         "                                              its K-th wait or copy, from 0, is left out, or its "
+         "K-th "
+         "replay\n"
+         "                                              is an old one; see docs/fault-injection.md\n"
          "  --inject-fault wrong-tactic:K               contractions can be computed twice, and the K-th "
          "kernel "
          "that\n"
@@ -111,8 +125,7 @@ std::shared_ptr<const Driver> simulated_driver(const RunnerSpec& spec) {
   }
   set_captures(spec, texts);
   simulated::SimulatedOptions options = simulated::parse_options(texts);
-  if (const auto found = spec.options.find(kFaultOption); found != spec.options.end())
-    options.fault = simulated::parse_device_fault(found->second);
+  options.fault = device_fault(spec, simulated::kDeviceFaults);
   return simulated::make_driver(options);
 }
 

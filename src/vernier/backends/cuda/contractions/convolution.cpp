@@ -50,11 +50,13 @@ Kernels launch(const KernelRequest& request, const P& parameters, bool transpose
     grid = {static_cast<unsigned>(tiles_of(places, tile)), static_cast<unsigned>(channel_tiles),
             static_cast<unsigned>(parameters.groups), 256};
   }
-  kernel->launch(kernel_source("convolution", {{"T", std::string(device_type(x.element))},
-                                               {"ACC", std::string(device_type(computed))},
-                                               {"TILE", std::to_string(tile)},
-                                               {"DIRECT", direct ? "1" : "0"},
-                                               {"TRANSPOSED", transposed ? "1" : "0"}}),
+  kernel->launch(kernel_source("convolution",
+                               {{"T", std::string(device_type(x.element))},
+                                {"ACC", std::string(device_type(computed))},
+                                {"TILE", std::to_string(tile)},
+                                {"DIRECT", direct ? "1" : "0"},
+                                {"TRANSPOSED", transposed ? "1" : "0"}},
+                               {"joined"}),
                  grid, parameters, {{&P::x, CudaKernel::input(0)}, {&P::w, CudaKernel::input(1)}},
                  {{&P::y, CudaKernel::output()}});
   if (request.has(2)) kernel->add_pointer(offsetof(P, bias), CudaKernel::input(2));

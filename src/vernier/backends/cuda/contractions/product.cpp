@@ -50,16 +50,18 @@ Kernels launch(const KernelRequest& request, Product product, std::string& reaso
   const bool has_bias = product.epilogue && request.has(2);
   const Grid grid{static_cast<unsigned>(tiles_of(p.n, tile)), static_cast<unsigned>(rows),
                   static_cast<unsigned>(batch), 256};
-  kernel->launch(kernel_source("product", {{"A", text},
-                                           {"B", text},
-                                           {"C", text},
-                                           {"BIAS", text},
-                                           {"ACC", std::string(device_type(sums))},
-                                           {"RANK", std::to_string(product.batch_rank)},
-                                           {"A_BY_ROWS", p.a_column == 1 ? "1" : "0"},
-                                           {"B_BY_ROWS", p.b_column == 1 ? "1" : "0"},
-                                           {"TILE", std::to_string(tile)},
-                                           {"EPILOGUE", product.epilogue ? "1" : "0"}}),
+  kernel->launch(kernel_source("product",
+                               {{"A", text},
+                                {"B", text},
+                                {"C", text},
+                                {"BIAS", text},
+                                {"ACC", std::string(device_type(sums))},
+                                {"RANK", std::to_string(product.batch_rank)},
+                                {"A_BY_ROWS", p.a_column == 1 ? "1" : "0"},
+                                {"B_BY_ROWS", p.b_column == 1 ? "1" : "0"},
+                                {"TILE", std::to_string(tile)},
+                                {"EPILOGUE", product.epilogue ? "1" : "0"}},
+                               {"joined"}),
                  grid, p, {{&P::a, CudaKernel::input(0)}, {&P::b, CudaKernel::input(1)}},
                  {{&P::c, CudaKernel::output()}});
   if (has_bias) kernel->add_pointer(offsetof(P, bias), CudaKernel::input(2));

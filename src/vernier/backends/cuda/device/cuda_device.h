@@ -6,6 +6,7 @@
 #include <shared_mutex>
 
 #include "vernier/backends/cuda/device/fault_reports.h"
+#include "vernier/backends/shared/faults/device_fault.h"
 #include "vernier/exec/device/device.h"
 #include "vernier/exec/packed_constants.h"
 
@@ -13,12 +14,16 @@ namespace vernier::cuda {
 
 class CudaStream;
 
+using KernelNames = std::vector<std::string>;
+// A captured graph that is ready to be launched.
+using ReadyGraph = std::shared_ptr<std::remove_pointer_t<ReadyGraphHandle>>;
+
 // Outlives its streams and buffers. Thread-safe.
 class CudaDevice : public Device {
  public:
   // `context` outlives this.
-  explicit CudaDevice(const Context& context, bool captures = true)
-      : context_(context), captures_(captures) {}
+  explicit CudaDevice(const Context& context, bool captures = true, std::optional<DeviceFault> fault = {})
+      : context_(context), captures_(captures), faults_of_use_(fault) {}
 
   const std::string& name() const override { return name_; }
   bool host_visible() const override { return false; }
@@ -34,6 +39,8 @@ class CudaDevice : public Device {
                                   std::string& reason) override;
   const Context& context() const { return context_; }
   FaultReports& faults() { return faults_; }
+  // What is to go wrong with it on purpose.
+  DeviceFaultCounter& faults_of_use() { return faults_of_use_; }
   // The content on the device: once for all who ask for it, as long as one of them keeps it. Throws
   // OutOfMemory, and what Stream::wait_on_host throws.
   std::shared_ptr<const Buffer> resident(const std::shared_ptr<const PackedForm>& content);
@@ -47,16 +54,21 @@ class CudaDevice : public Device {
   void remove(CudaStream& stream);
   // Writes what streams have read back for this memory of the host, but not yet put there.
   void deliver(const void* address, size_t bytes);
+  // The graph, or the one that these kernels were captured as before, where that is to go wrong.
+  ReadyGraph stale_or(ReadyGraph graph, const KernelNames& kernels);
 
  private:
   const Context& context_;
   const bool captures_;
   const std::string name_ = "cuda";
   FaultReports faults_;
+  DeviceFaultCounter faults_of_use_;
   mutable std::shared_mutex mutex_;
   std::map<const std::byte*, size_t> buffers_;
   std::mutex residents_mutex_;
   std::map<const PackedForm*, std::weak_ptr<const Buffer>> residents_;
+  std::mutex captured_mutex_;
+  std::map<KernelNames, ReadyGraph> captured_;  // only where replays are to go wrong
   std::mutex streams_mutex_;
   std::set<CudaStream*> streams_;
 };

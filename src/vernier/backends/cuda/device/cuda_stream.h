@@ -96,6 +96,7 @@ class CudaStream : public Stream {
   std::deque<ReadBack> read_backs_;
   std::deque<Released> released_;
   std::map<const void*, std::shared_ptr<void>> kept_;
+  KernelNames* captured_ = nullptr;  // while it captures
 };
 
 }  // namespace vernier::cuda

@@ -7,16 +7,12 @@ namespace {
 
 class CudaReplay : public Replay {
  public:
-  CudaReplay(CudaStream& stream, ReadyGraphHandle graph) : stream_(stream), graph_(graph) {}
-  ~CudaReplay() override { stream_.device().context().api().destroy_ready(graph_); }
-  CudaReplay(const CudaReplay&) = delete;
-  CudaReplay& operator=(const CudaReplay&) = delete;
-
-  void enqueue() override { stream_.launch(graph_); }
+  CudaReplay(CudaStream& stream, ReadyGraph graph) : stream_(stream), graph_(std::move(graph)) {}
+  void enqueue() override { stream_.launch(graph_.get()); }
 
  private:
   CudaStream& stream_;
-  ReadyGraphHandle graph_;
+  ReadyGraph graph_;
 };
 
 std::string text_of(const std::exception_ptr& error) {
@@ -34,14 +30,25 @@ std::unique_ptr<Replay> CudaDevice::capture(Stream& stream, const std::function<
   return dynamic_cast<CudaStream&>(stream).capture(work, reason);
 }
 
+ReadyGraph CudaDevice::stale_or(ReadyGraph graph, const KernelNames& kernels) {
+  if (!faults_of_use_.expects(DeviceFault::Kind::kStaleReplay)) return graph;
+  const std::lock_guard lock(captured_mutex_);
+  const auto [before, is_first] = captured_.try_emplace(kernels, graph);
+  const bool strikes = !is_first && faults_of_use_.strikes(DeviceFault::Kind::kStaleReplay);
+  return strikes ? before->second : before->second = graph;
+}
+
 std::unique_ptr<Replay> CudaStream::capture(const std::function<void()>& work, std::string& reason) {
   if (failure_) std::rethrow_exception(failure_);
   const DriverApi& api = context_.api();
   GraphHandle captured = nullptr;
   ReadyGraphHandle ready = nullptr;
   attempt([&] { context_.check(api.begin_capture(handle_, kThreadLocalCapture), "beginning a capture"); });
+  KernelNames kernels;
   if (!failure_) {
+    captured_ = &kernels;
     attempt(work);
+    captured_ = nullptr;
     // It ends whatever went wrong: a stream that goes on capturing does nothing.
     const Status ended = api.end_capture(handle_, &captured);
     attempt([&] {
@@ -50,7 +57,10 @@ std::unique_ptr<Replay> CudaStream::capture(const std::function<void()>& work, s
     });
   }
   if (captured != nullptr) api.destroy_graph(captured);
-  if (!failure_) return std::make_unique<CudaReplay>(*this, ready);
+  if (!failure_) {
+    ReadyGraph graph(ready, [&api](ReadyGraphHandle handle) { api.destroy_ready(handle); });
+    return std::make_unique<CudaReplay>(*this, device_.stale_or(std::move(graph), kernels));
+  }
   reason = text_of(std::exchange(failure_, nullptr));
   return nullptr;
 }

@@ -1,7 +1,5 @@
 // Convolutions, and their gradients where TRANSPOSED is 1. T is the type in memory, ACC that of sums, which run over
 // channels and taps in order.
-__device__ inline f32 joined(f32 a, f32 b, f32 sum) { return fmaf(a, b, sum); }
-__device__ inline f64 joined(f64 a, f64 b, f64 sum) { return fma(a, b, sum); }
 
 #if DIRECT
 // A thread makes one result. TRANSPOSED: input and output of the window are those of the convolution whose gradient it

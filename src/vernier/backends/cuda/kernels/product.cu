@@ -1,8 +1,6 @@
 // Products of matrices: c = alpha * a * b + beta * bias. A block makes a tile of TILE x TILE, a thread every sixteenth row
 // and column of it; sums run along k in order, in ACC, by one fused multiplication and addition each where that is a float. A, B, C and BIAS are
 // the types in memory; where EPILOGUE is 0 there is neither alpha nor beta.
-__device__ inline f32 joined(f32 a, f32 b, f32 sum) { return fmaf(a, b, sum); }
-__device__ inline f64 joined(f64 a, f64 b, f64 sum) { return fma(a, b, sum); }
 __device__ inline u64 joined(u64 a, u64 b, u64 sum) { return a * b + sum; }
 __device__ inline i32 joined(i32 a, i32 b, i32 sum) { return (i32)((u32)a * (u32)b + (u32)sum); }
 

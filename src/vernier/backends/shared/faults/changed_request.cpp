@@ -28,6 +28,20 @@ ChangedRequest::ChangedRequest(const KernelRequest& original) {
                                  original.tactic, original.open_sizes});
 }
 
+std::shared_ptr<ChangedRequest> ChangedRequest::of_a_move(const std::string& op, AttributeMap attributes,
+                                                          ElementType element, const Dims& from,
+                                                          const Dims& to) {
+  Graph graph;
+  Node node;
+  node.name = node.op = op;
+  node.version = 1;
+  node.attributes = std::move(attributes);
+  node.inputs = {graph.add_input("from", ValueType::of(element, to_shape(from)))};
+  node.outputs = {graph.add_value("to", ValueType::of(element, to_shape(to)))};
+  return std::make_shared<ChangedRequest>(
+      KernelRequest{node, {Operand{element, from}}, {Operand{element, to}}});
+}
+
 std::vector<Node*> ChangedRequest::members() {
   if (!ops::is_group(*node_)) return {node_};
   std::vector<Node*> all;

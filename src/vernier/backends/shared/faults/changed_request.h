@@ -8,6 +8,9 @@ namespace vernier {
 class ChangedRequest {
  public:
   explicit ChangedRequest(const KernelRequest& original);
+  // Of a node of its own, of the first opset: a Transpose, say, of a plain tensor.
+  static std::shared_ptr<ChangedRequest> of_a_move(const std::string& op, AttributeMap attributes,
+                                                   ElementType element, const Dims& from, const Dims& to);
 
   // Its node, which is in graph(), and operands. It packs nothing that the engine keeps.
   KernelRequest& request() { return *request_; }

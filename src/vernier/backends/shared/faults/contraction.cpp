@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -16,18 +17,27 @@ double truncated(double sum) {
   return std::abs(static_cast<double>(rounded)) > std::abs(sum) ? std::nextafter(rounded, 0.0F) : rounded;
 }
 
+// A float of 10 explicit bits, to nearest, ties away from zero, as the units for matrices read floats.
+double tf32(double x) {
+  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(x));
+  return std::isfinite(x) ? static_cast<double>(std::bit_cast<float>((bits + 0x1000U) & ~0x1FFFU)) : x;
+}
+
 // Adds product after product, and loses something each time.
 class FaultySum {
  public:
-  explicit FaultySum(Fault fault) : half_(fault == Fault::kFp16Accumulator) {}
+  explicit FaultySum(Fault fault) : fault_(fault) {}
   void add(double a, double b) {
-    const double sum = value_ + a * b;
-    value_ = half_ ? static_cast<double>(Float16(sum)) : truncated(sum);
+    switch (fault_) {
+      case Fault::kFp16Accumulator: value_ = static_cast<double>(Float16(value_ + a * b)); break;
+      case Fault::kTf32: value_ = static_cast<float>(value_ + tf32(a) * tf32(b)); break;
+      default: value_ = truncated(value_ + a * b);
+    }
   }
   double value() const { return value_; }
 
  private:
-  bool half_;
+  Fault fault_;
   double value_ = 0;
 };
 
@@ -79,12 +89,17 @@ class FaultySums : public Kernel {
 
 }  // namespace
 
+bool spoils_sums(Fault fault) {
+  return fault == Fault::kAccumulation || fault == Fault::kFp16Accumulator || fault == Fault::kTf32;
+}
+
 bool sums_products(const Node& node, const Operand& first) {
   if (!node.domain.empty() || !is_float(first.element) || first.element == ElementType::kDouble) return false;
   return node.op == "MatMul" || node.op == "Gemm" || (node.op == "Conv" && first.rank() >= 3);
 }
 
-std::unique_ptr<Kernel> make_faulty_sums(Fault fault, const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_faulty_host_sums(Fault fault, const KernelRequest& request,
+                                              std::string& reason) {
   const auto is_image = [](const std::optional<Operand>& operand) {
     return operand && operand->layout != Layout::kPlain;
   };

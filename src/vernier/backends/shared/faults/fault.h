@@ -23,6 +23,7 @@ enum class Fault : uint8_t {
   kMissedSync,       // the second half of the output is that of the run before
   kAccumulation,     // sums are cut off, not rounded, after each product
   kFp16Accumulator,  // sums are kept in fp16
+  kTf32,             // factors of floats are rounded to TF32
   kCrash,            // the kernel ends the process by SIGSEGV
   kHang,             // the kernel does not return
 };

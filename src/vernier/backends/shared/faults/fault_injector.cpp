@@ -41,22 +41,35 @@ std::unique_ptr<Kernel> FaultInjector::make_changed(const FaultSpec& spec, const
   const std::string node = change_operands(spec, *changed);
   applies = !node.empty();
   if (!applies) return nullptr;
-  auto kernel = sound_(changed->request(), reason);
-  if (!kernel) kernel = make_reference_kernel(changed, reason);
+  auto kernel = make_sound(changed, reason);
   if (!kernel) return nullptr;
+  Mover crop;
+  if (made_dims(request, *changed) != request.out().memory_dims()) {
+    crop.request = crop_request(request, *changed);
+    crop.kernel = make_sound(crop.request, reason);
+    if (!crop.kernel) return nullptr;
+  }
   note(node);
-  return run_changed(spec.kind, request, std::move(changed), std::move(kernel));
+  return run_changed({spec.kind, device_, request}, std::move(changed), std::move(kernel), std::move(crop));
+}
+
+// Without a kernel of the backend the reference computes it, where that reads the memory.
+std::unique_ptr<Kernel> FaultInjector::make_sound(std::shared_ptr<ChangedRequest> request,
+                                                  std::string& reason) const {
+  auto kernel = sound_(request->request(), reason);
+  if (kernel || !device_.host_visible()) return kernel;
+  return make_reference_kernel(std::move(request), reason);
 }
 
 std::unique_ptr<Kernel> FaultInjector::make_summing(const FaultSpec& spec, const KernelRequest& request,
                                                     std::string& reason, bool& applies) const {
-  if (spec.kind != Fault::kAccumulation && spec.kind != Fault::kFp16Accumulator) return nullptr;
+  if (!spoils_sums(spec.kind)) return nullptr;
   for (const Node* member : members_of(request.node)) {
     applies = is_meant(spec, *member) && request.has(0) && sums_products(*member, request.in(0));
     if (!applies) continue;
     reason = "a fault is put into one of its nodes";
     if (ops::is_group(request.node)) return nullptr;
-    auto kernel = make_faulty_sums(spec.kind, request, reason);
+    auto kernel = sums_(spec.kind, request, reason);
     if (kernel) note(onnx_name(spec, *member));
     return kernel;
   }
@@ -71,10 +84,16 @@ std::unique_ptr<Kernel> FaultInjector::make_spoiled(const FaultSpec& spec, const
   applies = meant != members.end() && spoils_output(spec.kind, request);
   if (!applies) return nullptr;
   auto kernel = sound_(request, reason);
-  if (!kernel) kernel = make_reference_kernel(std::make_shared<ChangedRequest>(request), reason);
+  if (!kernel) kernel = make_sound(std::make_shared<ChangedRequest>(request), reason);
   if (!kernel) return nullptr;
+  Mover transpose;
+  if (spec.kind == Fault::kSwappedAxis) {
+    transpose.request = swap_request(request);
+    transpose.kernel = make_sound(transpose.request, reason);
+    if (!transpose.kernel) return nullptr;
+  }
   note(onnx_name(spec, **meant));
-  return spoil_output(spec.kind, request, std::move(kernel));
+  return spoil_output({spec.kind, device_, request}, std::move(kernel), std::move(transpose));
 }
 
 std::unique_ptr<Kernel> FaultInjector::make_stopping(const KernelRequest& request,

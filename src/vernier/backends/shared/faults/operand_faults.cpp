@@ -1,6 +1,5 @@
-#include <cstring>
-
 #include "vernier/backends/shared/faults/fault_kernels.h"
+#include "vernier/exec/device/device_constants.h"
 
 namespace vernier {
 
@@ -109,48 +108,45 @@ bool ignore_stride(ChangedRequest& changed, Node& window) {
 // Reads other operands than the plan gives, and leaves out what is too much of the output.
 class ChangedKernel : public WrappedKernel {
  public:
-  ChangedKernel(Fault fault, const KernelRequest& original, std::shared_ptr<ChangedRequest> changed,
-                std::unique_ptr<Kernel> inner)
-      : WrappedKernel(std::move(inner), fault),
+  ChangedKernel(const FaultPlace& place, std::shared_ptr<ChangedRequest> changed,
+                std::unique_ptr<Kernel> inner, Mover crop)
+      : WrappedKernel(std::move(inner), std::move(crop), place.kind),
         changed_(std::move(changed)),
-        inputs_(original.inputs.size()),
-        outputs_(original.outputs.size()),
-        size_(element_size(original.out().element)),
-        wanted_(original.out().memory_dims()),
-        made_(physical_dims(changed_->request().out().dims, original.out().layout)) {}
+        inputs_(place.request.inputs.size()),
+        outputs_(place.request.outputs.size()),
+        crops_(made_dims(place.request, *changed_) != place.request.out().memory_dims()) {
+    if (crops_) {
+      reserve(static_cast<size_t>(element_count(made_dims(place.request, *changed_))) *
+              element_size(place.request.out().element));
+    }
+    for (const auto& [index, content] : changed_->given()) {
+      if (!place.device.host_visible())
+        on_device_.emplace(index, std::make_unique<DeviceConstant>(place.device, content));
+    }
+  }
 
   void run(const KernelArguments& arguments) const override {
     std::vector<const void*> inputs(changed_->request().inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto given = changed_->given().find(i);
-      if (given != changed_->given().end())
-        inputs[i] = given->second.raw();
+      if (const auto given = changed_->given().find(i); given != changed_->given().end())
+        inputs[i] = arguments.stream == nullptr ? given->second.raw()
+                    : inner_->reads(i)          ? on_device_.at(i)->address(*arguments.stream)
+                                                : nullptr;
       else if (i < inputs_)
         inputs[i] = arguments.inputs[i];
     }
-    const KernelArguments redirected{inputs.data(), arguments.outputs, arguments.scratch};
-    if (made_ == wanted_) return inner_->run(redirected);
-    Tensor whole(changed_->request().out().element, made_);
-    run_inner(redirected, outputs_, whole.mutable_raw());
-    crop(0, static_cast<const std::byte*>(whole.raw()), static_cast<std::byte*>(arguments.outputs[0]));
+    const KernelArguments redirected{inputs.data(), arguments.outputs, arguments.scratch, arguments.stream};
+    if (!crops_) return inner_->run(redirected);
+    std::byte* whole = reserved(arguments);
+    run_inner(redirected, outputs_, whole);
+    move(arguments, whole, arguments.outputs[0]);
   }
 
  private:
-  // The first elements along each axis from `axis` on.
-  void crop(size_t axis, const std::byte* from, std::byte* to) const {
-    if (axis == wanted_.size()) return static_cast<void>(std::memcpy(to, from, size_));
-    const auto bytes = [&](const Dims& dims) {
-      size_t product = size_;
-      for (size_t i = axis + 1; i < dims.size(); ++i) product *= static_cast<size_t>(dims[i]);
-      return product;
-    };
-    for (size_t i = 0; i < static_cast<size_t>(wanted_[axis]); ++i)
-      crop(axis + 1, from + i * bytes(made_), to + i * bytes(wanted_));
-  }
-
   std::shared_ptr<ChangedRequest> changed_;
-  size_t inputs_, outputs_, size_;
-  Dims wanted_, made_;
+  std::map<size_t, std::unique_ptr<DeviceConstant>> on_device_;  // what is given, by input
+  size_t inputs_, outputs_;
+  bool crops_;
 };
 
 }  // namespace
@@ -172,9 +168,20 @@ std::string change_operands(const FaultSpec& spec, ChangedRequest& request) {
   return "";
 }
 
-std::unique_ptr<Kernel> run_changed(Fault fault, const KernelRequest& original,
-                                    std::shared_ptr<ChangedRequest> changed, std::unique_ptr<Kernel> kernel) {
-  return std::make_unique<ChangedKernel>(fault, original, std::move(changed), std::move(kernel));
+Dims made_dims(const KernelRequest& original, ChangedRequest& changed) {
+  return physical_dims(changed.request().out().dims, original.out().layout);
+}
+
+std::shared_ptr<ChangedRequest> crop_request(const KernelRequest& original, ChangedRequest& changed) {
+  const Dims wanted = original.out().memory_dims();
+  return ChangedRequest::of_a_move(
+      "Slice", {{"starts", Attribute(Dims(wanted.size(), 0))}, {"ends", Attribute(wanted)}},
+      original.out().element, made_dims(original, changed), wanted);
+}
+
+std::unique_ptr<Kernel> run_changed(const FaultPlace& place, std::shared_ptr<ChangedRequest> changed,
+                                    std::unique_ptr<Kernel> kernel, Mover crop) {
+  return std::make_unique<ChangedKernel>(place, std::move(changed), std::move(kernel), std::move(crop));
 }
 
 }  // namespace vernier

@@ -1,8 +1,8 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstring>
 #include <mutex>
+#include <numeric>
 
 #include "vernier/backends/shared/faults/fault_kernels.h"
 
@@ -13,38 +13,41 @@ namespace {
 // What the sound kernel would have written, as it lies in memory.
 class SpoiledOutput : public WrappedKernel {
  public:
-  SpoiledOutput(const KernelRequest& request, std::unique_ptr<Kernel> inner, Fault fault)
-      : WrappedKernel(std::move(inner), fault),
-        fault_(fault),
-        outputs_(request.outputs.size()),
-        element_(request.out().element),
-        open_sizes_(request.open_sizes),
-        dims_(request.out().memory_dims()) {}
+  SpoiledOutput(const FaultPlace& place, std::unique_ptr<Kernel> inner, Mover mover)
+      : WrappedKernel(std::move(inner), std::move(mover), place.kind),
+        outputs_(place.request.outputs.size()),
+        element_(place.request.out().element),
+        open_sizes_(place.request.open_sizes) {
+    if (open_sizes_) return;
+    bytes_ = static_cast<size_t>(element_count(place.request.out().memory_dims())) * element_size(element_);
+    reserve(bytes_);
+  }
 
   void run(const KernelArguments& arguments) const override {
-    Tensor right(element_, sizes(arguments));
-    run_inner(arguments, outputs_, right.mutable_raw());
-    spoil(right, static_cast<std::byte*>(arguments.outputs[0]));
+    if (open_sizes_) return run_measured(arguments);
+    std::byte* right = reserved(arguments);
+    run_inner(arguments, outputs_, right);
+    spoil(arguments, right, bytes_);
   }
 
  protected:
-  virtual void spoil(const Tensor& right, std::byte* output) const = 0;
-
-  Fault fault_;
+  virtual void spoil(const KernelArguments& arguments, const std::byte* right, size_t bytes) const = 0;
+  size_t element_bytes() const { return element_size(element_); }
 
  private:
-  // In memory; what is open is measured again.
-  Dims sizes(const KernelArguments& arguments) const {
-    if (!open_sizes_) return dims_;
+  // Sizes are open on the host alone.
+  void run_measured(const KernelArguments& arguments) const {
     std::vector<Dims> measured(outputs_);
     inner_->measure({arguments.inputs, nullptr, arguments.scratch}, measured);
-    return measured[0];
+    Tensor right(element_, measured[0]);
+    run_inner(arguments, outputs_, right.mutable_raw());
+    spoil(arguments, static_cast<const std::byte*>(right.raw()), right.byte_size());
   }
 
   size_t outputs_;
   ElementType element_;
   bool open_sizes_;
-  Dims dims_;
+  size_t bytes_ = 0;
 };
 
 // From some element on, what the run before made: of the whole output, or of a part that was not waited for.
@@ -52,23 +55,37 @@ class SpoiledOutput : public WrappedKernel {
 // well, but might happen to be right.
 class StaleOutput : public SpoiledOutput {
  public:
-  using SpoiledOutput::SpoiledOutput;
+  StaleOutput(const FaultPlace& place, std::unique_ptr<Kernel> inner)
+      : SpoiledOutput(place, std::move(inner), {}), fault_(place.kind), device_(place.device) {}
 
  protected:
-  void spoil(const Tensor& right, std::byte* output) const override {
+  void spoil(const KernelArguments& arguments, const std::byte* right, size_t bytes) const override {
     const std::lock_guard lock(mutex_);
-    const int64_t fresh = fault_ == Fault::kStaleBuffer ? 0 : right.size() / 2;
-    const size_t begin = static_cast<size_t>(fresh) * element_size(right.type()), end = right.byte_size();
-    // Zeros where nothing was left: in the first run, or by a smaller one.
-    if (left_.size() < end) left_.resize(end);
-    std::copy_n(static_cast<const std::byte*>(right.raw()), begin, output);
-    std::copy_n(left_.data() + begin, end - begin, output + begin);
-    std::copy_n(static_cast<const std::byte*>(right.raw()), end, left_.data());
+    if (zeros_.size() < bytes) grow(arguments, bytes);
+    const size_t begin = fault_ == Fault::kStaleBuffer ? 0 : bytes / element_bytes() / 2 * element_bytes();
+    auto* output = static_cast<std::byte*>(arguments.outputs[0]);
+    copy(arguments, right, output, begin);
+    copy(arguments, left_->address() + begin, output + begin, bytes - begin);
+    copy(arguments, right, left_->address(), bytes);
   }
 
  private:
+  // There are zeros where nothing was left: in the first run, or by a smaller one.
+  void grow(const KernelArguments& arguments, size_t bytes) const {
+    auto larger = device_.allocate(bytes);
+    const size_t before = zeros_.size();
+    zeros_.resize(bytes);
+    copy(arguments, zeros_.data(), larger->address(), bytes);
+    if (left_) copy(arguments, left_->address(), larger->address(), before);
+    std::swap(left_, larger);
+    if (arguments.stream != nullptr && larger) arguments.stream->release(std::move(larger));
+  }
+
+  const Fault fault_;
+  Device& device_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::byte> left_;
+  mutable std::vector<std::byte> zeros_;  // as many as are left
+  mutable std::unique_ptr<Buffer> left_;
 };
 
 class SwappedAxis : public SpoiledOutput {
@@ -76,15 +93,8 @@ class SwappedAxis : public SpoiledOutput {
   using SpoiledOutput::SpoiledOutput;
 
  protected:
-  void spoil(const Tensor& right, std::byte* output) const override {
-    const Dims& dims = right.dims();
-    const auto columns = static_cast<size_t>(dims.back()), rows = static_cast<size_t>(dims.end()[-2]);
-    const size_t size = element_size(right.type()), matrix = rows * columns * size;
-    const auto* from = static_cast<const std::byte*>(right.raw());
-    for (size_t at = 0; at < right.byte_size(); at += matrix) {
-      for (size_t i = 0; i < rows * columns; ++i)
-        std::memcpy(output + at + (i % columns * rows + i / columns) * size, from + at + i * size, size);
-    }
+  void spoil(const KernelArguments& arguments, const std::byte* right, size_t /*bytes*/) const override {
+    move(arguments, right, arguments.outputs[0]);
   }
 };
 
@@ -99,10 +109,22 @@ bool spoils_output(Fault fault, const KernelRequest& request) {
   return dims.size() >= 2 && dims.back() > 1 && dims.end()[-2] > 1;
 }
 
-std::unique_ptr<Kernel> spoil_output(Fault fault, const KernelRequest& request,
-                                     std::unique_ptr<Kernel> kernel) {
-  if (fault == Fault::kSwappedAxis) return std::make_unique<SwappedAxis>(request, std::move(kernel), fault);
-  return std::make_unique<StaleOutput>(request, std::move(kernel), fault);
+std::shared_ptr<ChangedRequest> swap_request(const KernelRequest& request) {
+  const Dims dims = request.out().memory_dims();
+  std::vector<int64_t> axes(dims.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes.back(), axes.end()[-2]);
+  Dims swapped = dims;
+  std::swap(swapped.back(), swapped.end()[-2]);
+  return ChangedRequest::of_a_move("Transpose", {{"perm", Attribute(axes)}}, request.out().element, dims,
+                                   swapped);
+}
+
+std::unique_ptr<Kernel> spoil_output(const FaultPlace& place, std::unique_ptr<Kernel> kernel,
+                                     Mover transpose) {
+  if (place.kind == Fault::kSwappedAxis)
+    return std::make_unique<SwappedAxis>(place, std::move(kernel), std::move(transpose));
+  return std::make_unique<StaleOutput>(place, std::move(kernel));
 }
 
 namespace {
@@ -110,7 +132,7 @@ namespace {
 class StoppingKernel : public WrappedKernel {
  public:
   StoppingKernel(std::unique_ptr<Kernel> inner, Fault fault)
-      : WrappedKernel(std::move(inner), fault), fault_(fault) {}
+      : WrappedKernel(std::move(inner), {}, fault), fault_(fault) {}
 
   void run(const KernelArguments& /*arguments*/) const override {
     if (fault_ == Fault::kCrash) std::raise(SIGSEGV);
