@@ -80,6 +80,7 @@ CASES = {
     "missed-sync": (block, "", WITHOUT_TRIALS),
     "accumulation": (product, "", WITHOUT_TRIALS),
     "fp16-accumulator": (block, "", WITHOUT_TRIALS),
+    "tf32": (block, "", WITHOUT_TRIALS),
     "crash": (upsampling, "@sub-pixel", ISOLATED),
     "hang": (upsampling, "@sub-pixel", ISOLATED),
 }

@@ -2,7 +2,7 @@
 """Models, and what is made to go wrong in engines of them, for the suite `faults`: faults.py FOLDER
 
 Writes FOLDER/*.onnx and FOLDER/cases.json: for each case the model, the fault (docs/fault-injection.md; *: any of the first 60), the options of the engine, the node
-that a comparison of all layers has to name (null: any difference will do), and a word that `vernier diagnose` has to say (null: it is not asked).
+that a comparison of all layers has to name (null: the verdict of `vernier build` without trials, which would find it before, has to fail), and a word that `vernier diagnose` has to say (null: it is not asked).
 Needs the Python package onnx.
 """
 import json

@@ -36,7 +36,10 @@ CudaBackend::CudaBackend(Gpu& gpu, const CudaOptions& options, const std::option
 }
 
 std::unique_ptr<Kernel> CudaBackend::make(const KernelRequest& request, std::string& reason) const {
-  return injector_ ? injector_->make(request, reason) : make_sound(request, reason);
+  if (!injector_) return make_sound(request, reason);
+  auto kernel = injector_->make(request, reason);
+  if (kernel || !ops::is_group(request.node)) return kernel;
+  return make_sequential(request, [&](const KernelRequest& member) { return make(member, reason); });
 }
 
 std::unique_ptr<Kernel> CudaBackend::make_sound(const KernelRequest& request, std::string& reason) const {
