@@ -46,6 +46,7 @@ alignas(16) static float dynamic_memory[16384];
 static float __uint_as_float(unsigned x) { return bit_cast<float>(x); }
 static unsigned __float_as_uint(float x) { return bit_cast<unsigned>(x); }
 static double __longlong_as_double(long long x) { return bit_cast<double>(x); }
+static long long __double_as_longlong(double x) { return bit_cast<long long>(x); }
 )";
 
 // What conversions.cu has, without PTX.

@@ -86,6 +86,27 @@ struct RowParameters {
   i64 outer, length, inner, kept;
 };
 
+// The scale of element (i, j, …) lies at the sum of i / block * step of each axis.
+struct QuantizeParameters {  // QuantizeLinear and DequantizeLinear
+  const void* x;
+  const void* scale;
+  const void* zero;  // null: 0
+  void* y;
+  i64 count;
+  i64 sizes[kMaxRank], blocks[kMaxRank], steps[kMaxRank];
+  double low, high;  // of the codes
+};
+
+struct DynamicQuantizeParameters {
+  const void* x;
+  void* ranges;  // the lowest and the highest element of each part, floats
+  void* y;
+  void* scale;
+  void* zero;
+  i64 count;
+  int parts;
+};
+
 struct TriangleParameters {
   const void* x;
   const void* k;  // null: 0

@@ -4,6 +4,7 @@
 #include "vernier/backends/cuda/launch.h"
 #include "vernier/backends/cuda/pointwise/emit.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"
+#include "vernier/backends/cuda/quantization/quantize_linear.h"
 #include "vernier/backends/shared/pointwise/some_sizes.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
@@ -77,6 +78,12 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
   }
 }
 
+// QuantizeLinear and DequantizeLinear, of types and scales that programs do not know, too.
+std::unique_ptr<CudaKernel> make_quantizing(const KernelRequest& request, std::string& reason) {
+  auto kernel = make(request, reason);
+  return kernel ? std::move(kernel) : make_quantize_linear(request, reason);
+}
+
 }  // namespace
 
 void lay_out_pointwise(KernelRequest& request) {
@@ -102,7 +109,9 @@ bool is_pointwise(const Node& node) {
 void register_pointwise(KernelRegistry& registry) {
   registry.add("vernier", "Group/pointwise", make, true);
   for (const ops::OpDef& def : ops::OpRegistry::instance().all()) {
-    if ((def.traits & ops::kPointwise) != 0) registry.add(def.domain, def.op, make, true);
+    const bool quantizes = def.op == "QuantizeLinear" || def.op == "DequantizeLinear";
+    if ((def.traits & ops::kPointwise) != 0)
+      registry.add(def.domain, def.op, quantizes ? make_quantizing : make, true);
   }
 }
 
