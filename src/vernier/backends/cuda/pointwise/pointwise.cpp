@@ -37,28 +37,14 @@ int in_place_of(const EmittedPointwise& emitted, const KernelRequest& request) {
 }
 
 std::unique_ptr<CudaKernel> kernel_of(const KernelRequest& request, const pointwise::Program& program) {
-  EmittedPointwise emitted = emit_pointwise(request, program);
   auto kernel = std::make_unique<CudaKernel>(request, "pointwise");
+  const EmittedPointwise emitted =
+      add_pointwise(*kernel, request, program, [](size_t input) { return CudaKernel::input(input); });
   const ElementType computed = computed_type(program);
   if (is_float(computed)) kernel->contract = {computed, ElementType::kUndefined, request.out().element};
   kernel->contract.approximate = emitted.approximate;
   kernel->contract.rounds_between = true;
   kernel->in_place = in_place_of(emitted, request);
-  PointwiseParameters parameters{};
-  parameters.count = request.out().size();
-  std::copy(emitted.walk.begin(), emitted.walk.end(), parameters.sizes);
-  for (size_t i = 0; i < emitted.accesses.size(); ++i)
-    std::copy(emitted.accesses[i].steps.begin(), emitted.accesses[i].steps.end(), parameters.steps[i]);
-  kernel->launch(std::move(emitted.source), grid_over((parameters.count + emitted.width - 1) / emitted.width),
-                 parameters, {}, {});
-  for (size_t i = 0; i < emitted.accesses.size(); ++i)
-    kernel->add_pointer(offsetof(PointwiseParameters, x) + i * sizeof(void*),
-                        CudaKernel::input(emitted.accesses[i].input));
-  for (size_t i = 0; i < request.outputs.size(); ++i)
-    kernel->add_pointer(offsetof(PointwiseParameters, y) + i * sizeof(void*), CudaKernel::output(i));
-  if (emitted.faults)
-    kernel->report_faults(offsetof(PointwiseParameters, faults), offsetof(PointwiseParameters, fault),
-                          "an integer is divided by zero");
   return kernel;
 }
 
@@ -85,6 +71,28 @@ std::unique_ptr<CudaKernel> make_quantizing(const KernelRequest& request, std::s
 }
 
 }  // namespace
+
+EmittedPointwise add_pointwise(CudaKernel& kernel, const KernelRequest& request,
+                               const pointwise::Program& program,
+                               const std::function<CudaKernel::Place(size_t)>& place) {
+  EmittedPointwise emitted = emit_pointwise(request, program);
+  PointwiseParameters parameters{};
+  parameters.count = request.out().size();
+  std::copy(emitted.walk.begin(), emitted.walk.end(), parameters.sizes);
+  for (size_t i = 0; i < emitted.accesses.size(); ++i)
+    std::copy(emitted.accesses[i].steps.begin(), emitted.accesses[i].steps.end(), parameters.steps[i]);
+  kernel.launch(emitted.source, grid_over((parameters.count + emitted.width - 1) / emitted.width), parameters,
+                {}, {});
+  for (size_t i = 0; i < emitted.accesses.size(); ++i)
+    kernel.add_pointer(offsetof(PointwiseParameters, x) + i * sizeof(void*),
+                       place(emitted.accesses[i].input));
+  for (size_t i = 0; i < request.outputs.size(); ++i)
+    kernel.add_pointer(offsetof(PointwiseParameters, y) + i * sizeof(void*), CudaKernel::output(i));
+  if (emitted.faults)
+    kernel.report_faults(offsetof(PointwiseParameters, faults), offsetof(PointwiseParameters, fault),
+                         "an integer is divided by zero");
+  return emitted;
+}
 
 void lay_out_pointwise(KernelRequest& request) {
   Layout layout = Layout::kPlain;
