@@ -94,6 +94,9 @@ TEST(RealHeadersTest, CublasLtIsDeclaredAsItIs) {
 TEST(RealHeadersTest, NumbersOfCublasLtMeanWhatTheyMeanThere) {
   EXPECT_EQ(kLtSuccess, CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(kLtCompute32F, CUBLAS_COMPUTE_32F);
+  EXPECT_EQ(kLtCompute32I, CUBLAS_COMPUTE_32I);
+  EXPECT_EQ(kLtInt8, CUDA_R_8I);
+  EXPECT_EQ(kLtInt32, CUDA_R_32I);
   EXPECT_EQ(kLtFloat, CUDA_R_32F);
   EXPECT_EQ(kLtFloat16, CUDA_R_16F);
   EXPECT_EQ(kLtBFloat16, CUDA_R_16BF);

@@ -9,7 +9,7 @@ namespace vernier::cuda {
 
 namespace {
 
-constexpr LtStatus kInvalidValue = 7;
+constexpr LtStatus kInvalidValue = 7, kNotSupported = 15;
 
 SoftwareCublasLt library;
 int handle = 0;
@@ -68,12 +68,25 @@ const SoftwareLayout& layout_of(LtLayout layout) {
   return *reinterpret_cast<const SoftwareLayout*>(layout);
 }
 
+// Products of integers have the first matrix transposed and the second plain, and whole words along both.
+bool takes_integers(const SoftwareOperation& operation, const SoftwareLayout& left,
+                    const SoftwareLayout& right, const SoftwareLayout& result) {
+  const auto whole = [](int64_t size) { return size % 4 == 0; };
+  return left.type == kLtInt8 && right.type == kLtInt8 && result.type == kLtInt32 &&
+         operation.transpose_left == kLtTransposed && operation.transpose_right == kLtPlain &&
+         whole(left.rows) && whole(left.leading) && whole(right.leading) && whole(result.rows) &&
+         whole(result.leading);
+}
+
 LtStatus find(LtHandle, LtOperation operation, LtLayout left, LtLayout right, LtLayout, LtLayout result,
               LtPreference, int most, LtFound* found, int* count) {
   library.operation = *reinterpret_cast<SoftwareOperation*>(operation);
   library.left = layout_of(left);
   library.right = layout_of(right);
   library.result = layout_of(result);
+  if (library.operation.compute == kLtCompute32I &&
+      !takes_integers(library.operation, library.left, library.right, library.result))
+    return kNotSupported;
   *count = std::min(most, static_cast<int>(library.ways.size()));
   for (int i = 0; i < *count; ++i) {
     const auto& way = library.ways[static_cast<size_t>(i)];
@@ -83,8 +96,18 @@ LtStatus find(LtHandle, LtOperation operation, LtLayout left, LtLayout right, Lt
 }
 
 ElementType element_of(int type) {
-  return type == kLtFloat ? ElementType::kFloat
-                          : (type == kLtFloat16 ? ElementType::kFloat16 : ElementType::kBFloat16);
+  switch (type) {
+    case kLtFloat: return ElementType::kFloat;
+    case kLtFloat16: return ElementType::kFloat16;
+    case kLtInt8: return ElementType::kInt8;
+    case kLtInt32: return ElementType::kInt32;
+    default: return ElementType::kBFloat16;
+  }
+}
+
+// Of the operation's scale type.
+double number(const SoftwareOperation& operation, const void* at) {
+  return operation.scale == kLtInt32 ? *static_cast<const int32_t*>(at) : *static_cast<const float*>(at);
 }
 
 double at(const void* memory, int type, int64_t index) {
@@ -149,9 +172,8 @@ LtStatus multiply(LtHandle, LtOperation given, const void* alpha, const void* a,
   library.chosen.push_back(algorithm->data[0]);
   library.aligned =
       library.aligned && bytes >= way.workspace && reinterpret_cast<uintptr_t>(workspace) % 256 == 0;
-  fake_driver().enqueue([=, operation = operation, &left, &right, &result,
-                         scale = double{*static_cast<const float*>(alpha)},
-                         addend_scale = double{*static_cast<const float*>(beta)}] {
+  fake_driver().enqueue([=, operation = operation, &left, &right, &result, scale = number(operation, alpha),
+                         addend_scale = number(operation, beta)] {
     const Factors factors{a, b, c, left, right, result, turn_left, turn_right, depth};
     sum_all(operation, factors, scale, addend_scale, d);
   });

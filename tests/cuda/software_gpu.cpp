@@ -51,6 +51,7 @@ static float __fmaf_rz(float a, float b, float c) {
   const float near = (float)sum;
   return abs((double)near) > abs(sum) ? nextafterf(near, 0) : near;
 }
+static long long __double_as_longlong(double x) { return bit_cast<long long>(x); }
 )";
 
 // What conversions.cu has, without PTX.

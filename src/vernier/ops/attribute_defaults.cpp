@@ -124,6 +124,7 @@ constexpr Default<int64_t> kIntegers[] = {
     {"", "right_window_size", -1},
     {"", "rotary_embedding_dim", 0},
     {"", "rotary_interleaved", 0},
+    {"", "saturate", 1},
     {"", "select_last_index", 0},
     {"LRN", "size", 0},
     {"", "sliding_window_cache", 0},

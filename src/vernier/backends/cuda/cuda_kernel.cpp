@@ -34,6 +34,20 @@ void CudaKernel::add_pointer(Launch& launch, size_t at, const Place& place) {
   note(place);
 }
 
+void CudaKernel::call(const std::vector<Place>& places, Call enqueue) {
+  Launch launch;
+  for (const Place& place : places) add_pointer(launch, 0, place);
+  launch.call = std::move(enqueue);
+  launches_.push_back(std::move(launch));
+}
+
+CudaKernel::Place CudaKernel::more_scratch(size_t bytes) {
+  constexpr size_t kAlignment = 256;
+  const size_t at = (scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  scratch_bytes = at + bytes;
+  return scratch(at);
+}
+
 void CudaKernel::report_faults(size_t word_offset, size_t number_offset, const std::string& what) {
   add_pointer(launches_.back(), word_offset, {Place::Kind::kFaults, 0, 0});
   reports_.push_back({launches_.size() - 1, number_offset, what});
@@ -46,7 +60,9 @@ void CudaKernel::define(const std::string& name, const std::string& meaning) {
 
 void CudaKernel::install(CudaDevice& device, ProgramStore& programs) {
   device_ = &device;
-  for (Launch& launch : launches_) launch.program = programs.get(launch.source);
+  for (Launch& launch : launches_) {
+    if (!launch.call) launch.program = programs.get(launch.source);
+  }
   for (const Report& report : reports_) {
     const int number = device.faults().number_of(node_, report.what);
     std::memcpy(launches_[report.launch].parameters.data() + report.number_offset, &number, sizeof(number));
@@ -55,13 +71,17 @@ void CudaKernel::install(CudaDevice& device, ProgramStore& programs) {
 
 std::vector<ProgramSource> CudaKernel::sources() const {
   std::vector<ProgramSource> all;
-  for (const Launch& launch : launches_) all.push_back(launch.source);
+  for (const Launch& launch : launches_) {
+    if (!launch.call) all.push_back(launch.source);
+  }
   return all;
 }
 
 std::vector<Grid> CudaKernel::grids() const {
   std::vector<Grid> all;
-  for (const Launch& launch : launches_) all.push_back(launch.grid);
+  for (const Launch& launch : launches_) {
+    if (!launch.call) all.push_back(launch.grid);
+  }
   return all;
 }
 
@@ -69,7 +89,9 @@ void CudaKernel::prepare() const {
   if (prepared_) return;
   const std::lock_guard lock(mutex_);
   if (prepared_) return;
-  for (const Launch& launch : launches_) launch.program->function();
+  for (const Launch& launch : launches_) {
+    if (launch.program) launch.program->function();
+  }
   std::vector<std::shared_ptr<const Buffer>> made;
   made.reserve(contents_.size());
   for (const auto& content : contents_) made.push_back(device_->resident(content));
@@ -78,7 +100,9 @@ void CudaKernel::prepare() const {
 }
 
 void CudaKernel::add_payloads(Payloads& to) const {
-  for (const Launch& launch : launches_) to.try_emplace(launch.source.payload_name(), launch.program->code());
+  for (const Launch& launch : launches_) {
+    if (launch.program) to.try_emplace(launch.source.payload_name(), launch.program->code());
+  }
 }
 
 std::byte* CudaKernel::address(const Place& place, const KernelArguments& arguments,
@@ -94,21 +118,28 @@ std::byte* CudaKernel::address(const Place& place, const KernelArguments& argume
   throw internal_error("a pointer that leads nowhere");
 }
 
+void CudaKernel::enqueue(const Launch& launch, const KernelArguments& arguments, CudaStream& stream) const {
+  if (launch.call) {
+    std::vector<std::byte*> addresses;
+    for (const PointerPlace& pointer : launch.pointers)
+      addresses.push_back(address(pointer.place, arguments, stream));
+    return stream.enqueue([&](StreamHandle handle) { launch.call(addresses, handle); });
+  }
+  alignas(16) std::array<std::byte, kParameterBytes> parameters;
+  std::memcpy(parameters.data(), launch.parameters.data(), launch.parameters.size());
+  for (const PointerPlace& pointer : launch.pointers) {
+    const std::byte* at = address(pointer.place, arguments, stream);
+    std::memcpy(parameters.data() + pointer.at, &at, sizeof(at));
+  }
+  stream.launch(launch.program->function(), launch.grid, {parameters.data(), launch.parameters.size()}, name);
+}
+
 void CudaKernel::run(const KernelArguments& arguments) const {
   prepare();
   if (launches_.empty()) return;
   auto* stream = dynamic_cast<CudaStream*>(arguments.stream);
   if (stream == nullptr) throw internal_error("'{}' runs on streams of its device only", name);
-  alignas(16) std::array<std::byte, kParameterBytes> parameters;
-  for (const Launch& launch : launches_) {
-    std::memcpy(parameters.data(), launch.parameters.data(), launch.parameters.size());
-    for (const PointerPlace& pointer : launch.pointers) {
-      const std::byte* at = address(pointer.place, arguments, *stream);
-      std::memcpy(parameters.data() + pointer.at, &at, sizeof(at));
-    }
-    stream->launch(launch.program->function(), launch.grid, {parameters.data(), launch.parameters.size()},
-                   name);
-  }
+  for (const Launch& launch : launches_) enqueue(launch, arguments, *stream);
 }
 
 NumericsContract blocked_contract(ElementType computed, ElementType stored) {

@@ -43,7 +43,7 @@ class CudaKernel : public Kernel {
     static_assert(std::is_trivially_copyable_v<Parameters> && sizeof(Parameters) <= kParameterBytes);
     const auto* bytes = reinterpret_cast<const std::byte*>(&parameters);
     Launch launch{
-        std::move(source), nullptr, grid, std::vector<std::byte>(bytes, bytes + sizeof(Parameters)), {}};
+        std::move(source), nullptr, grid, std::vector<std::byte>(bytes, bytes + sizeof(Parameters)), {}, {}};
     const auto offset = [&](auto member) {
       return static_cast<size_t>(reinterpret_cast<const std::byte*>(&(parameters.*member)) - bytes);
     };
@@ -53,6 +53,12 @@ class CudaKernel : public Kernel {
   }
   // Of pointers in arrays, by their offsets in the parameters.
   void add_pointer(size_t offset, const Place& place) { add_pointer(launches_.back(), offset, place); }
+
+  // What a library enqueues between launches, given where the places lead.
+  using Call = std::function<void(const std::vector<std::byte*>& addresses, StreamHandle stream)>;
+  void call(const std::vector<Place>& places, Call enqueue);
+  // Working memory of the kernel beside what it has already; 256-byte aligned where that begins so.
+  Place more_scratch(size_t bytes);
 
   // The kernel reports data that the operator has no value for, by `number` and `word` of the last launch's
   // parameters.
@@ -91,6 +97,7 @@ class CudaKernel : public Kernel {
     Grid grid;
     std::vector<std::byte> parameters;
     std::vector<PointerPlace> pointers;
+    Call call = {};  // instead of a program, on the pointers in their order
   };
   struct Report {
     size_t launch, number_offset;
@@ -98,6 +105,7 @@ class CudaKernel : public Kernel {
   };
 
   void add_pointer(Launch& launch, size_t at, const Place& place);
+  void enqueue(const Launch& launch, const KernelArguments& arguments, CudaStream& stream) const;
 
   std::string node_;
   std::vector<Launch> launches_;

@@ -3,6 +3,7 @@
 #include "vernier/backends/cuda/contractions/depthwise.h"
 #include "vernier/backends/cuda/cublaslt/matmul.h"
 #include "vernier/backends/cuda/cudnn/convolution.h"
+#include "vernier/backends/cuda/quantization/code_contraction.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cuda {
@@ -73,6 +74,9 @@ namespace {
 std::unique_ptr<CudaKernel> make_library_kernel(const KernelRequest& request,
                                                 const KernelLibraries& libraries) {
   std::string refusal;  // a kernel of our own serves then
+  if (libraries.cublaslt != nullptr) {
+    if (auto kernel = make_library_code_contraction(request, *libraries.cublaslt, refusal)) return kernel;
+  }
   const auto product = [&] {
     return libraries.cublaslt == nullptr ? nullptr
                                          : make_library_product(request, *libraries.cublaslt, refusal);
@@ -91,8 +95,10 @@ std::unique_ptr<CudaKernel> make_library_kernel(const KernelRequest& request,
 // By the library that the tactic is of.
 std::unique_ptr<CudaKernel> make_tactic(const KernelRequest& request, std::string& reason,
                                         const KernelLibraries& libraries) {
-  if (request.tactic.starts_with("cublaslt:") && libraries.cublaslt != nullptr)
+  if (request.tactic.starts_with("cublaslt:") && libraries.cublaslt != nullptr) {
+    if (auto kernel = make_library_code_contraction(request, *libraries.cublaslt, reason)) return kernel;
     return make_library_product(request, *libraries.cublaslt, reason);
+  }
   if (request.tactic.starts_with("cudnn:") && libraries.cudnn != nullptr)
     return make_library_convolution(request, *libraries.cudnn, reason);
   reason = fmt::format("there is no tactic '{}'", request.tactic);
@@ -141,7 +147,10 @@ std::vector<std::string> cuda_tactics(const KernelRequest& request, const Kernel
   if (request.open_sizes || !request.wants(0) || !all_of(request, is_known) || !has_elements(request.outputs))
     return {};
   std::vector<std::string> names;
-  if (libraries.cublaslt != nullptr) names = library_product_tactics(request, *libraries.cublaslt);
+  if (libraries.cublaslt != nullptr) {
+    names = library_code_tactics(request, *libraries.cublaslt);
+    if (names.empty()) names = library_product_tactics(request, *libraries.cublaslt);
+  }
   if (libraries.cudnn != nullptr) {
     const auto more = library_convolution_tactics(request, *libraries.cudnn);
     names.insert(names.end(), more.begin(), more.end());

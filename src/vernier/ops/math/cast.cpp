@@ -2,6 +2,7 @@
 // 8-bit floats with `saturate` came in opset 19, FLOAT8E8M0 with `round_mode` in 24.
 #include "vernier/ops/support/cast.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/rounding_traits.h"
@@ -49,7 +50,7 @@ Tensor cast_ideally(const ReferenceContext& context, const CastOptions& options)
 
 void reference_cast(ReferenceContext& context) {
   CastOptions options;
-  options.saturate = context.attribute<int64_t>("saturate", 1) != 0;
+  options.saturate = integer_attribute(context.node(), "saturate") != 0;
   options.round_mode = context.attribute<std::string>("round_mode", "up");
   if (options.round_mode != "up" && options.round_mode != "down" && options.round_mode != "nearest") {
     throw bad_input("round_mode is '{}', not 'up', 'down' or 'nearest'", options.round_mode);

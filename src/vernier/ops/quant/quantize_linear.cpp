@@ -25,22 +25,10 @@ void infer_quantize_linear(InferContext& context) {
   context.set_output(0, type, context.shape(0));
 }
 
-// The type in which x is divided by its scale.
-ElementType division_type(const ReferenceContext& context) {
-  const auto precision = static_cast<ElementType>(integer_attribute(context.node(), "precision"));
-  const ElementType type = precision == ElementType::kUndefined ? context.declared(1) : precision;
-  switch (type) {
-    case ElementType::kFloat16:
-    case ElementType::kBFloat16:
-    case ElementType::kDouble: return type;
-    default: return ElementType::kFloat;
-  }
-}
-
 // Calls f with the C++ type that the division rounds to: in ideal mode one that does not round.
 template <class F>
 void visit_division_type(const ReferenceContext& context, F f) {
-  switch (context.ideal() ? ElementType::kDouble : division_type(context)) {
+  switch (context.ideal() ? ElementType::kDouble : division_type(context.node(), context.declared(1))) {
     case ElementType::kFloat16: return f(TypeTag<Float16>());
     case ElementType::kBFloat16: return f(TypeTag<BFloat16>());
     case ElementType::kDouble: return f(TypeTag<double>());
@@ -91,7 +79,7 @@ void reference_quantize_linear(ReferenceContext& context) {
   const ValueRange range = value_range(type);
   if (is_integer(type)) {
     for (double& value : values) value = saturate(value, range);
-  } else if (context.attribute<int64_t>("saturate", 1) != 0) {
+  } else if (integer_attribute(context.node(), "saturate") != 0) {
     for (double& value : values) value = std::isnan(value) ? value : saturate(value, range);
   }
   context.store(0, context.dims(0), values);

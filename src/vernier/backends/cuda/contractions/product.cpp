@@ -30,78 +30,18 @@ bool is_served(const KernelRequest& request, std::string& reason) {
   return false;
 }
 
-Kernels launch(const KernelRequest& request, Product product, std::string& reason) {
-  P& p = product.parameters;
-  int64_t batch = 1;
-  for (size_t i = 0; i < product.batch_rank; ++i) batch *= p.batch_sizes[i];
-  constexpr int64_t kMostBatches = 65535;
-  const int64_t tile = tile_of(p.m, p.n, batch), rows = tiles_of(p.m, tile);
-  if (batch > kMostBatches || rows > kMostBatches) {
-    reason = "so many matrices, or rows, at a time";
-    return nullptr;
-  }
+Kernels launch(const KernelRequest& request, const Product& product, std::string& reason) {
   const ElementType type = request.in(0).element, sums = sum_type(type);
   auto kernel = std::make_unique<CudaKernel>(request, "product");
   if (is_float(type)) {
     kernel->contract = {
         .computed = sums, .accumulated = sums, .stored = type, .order = NumericsContract::Order::kSequential};
   }
-  const std::string text(device_type(type));
-  const bool has_bias = product.epilogue && request.has(2);
-  const Grid grid{static_cast<unsigned>(tiles_of(p.n, tile)), static_cast<unsigned>(rows),
-                  static_cast<unsigned>(batch), 256};
-  kernel->launch(kernel_source("product",
-                               {{"A", text},
-                                {"B", text},
-                                {"C", text},
-                                {"BIAS", text},
-                                {"ACC", std::string(device_type(sums))},
-                                {"RANK", std::to_string(product.batch_rank)},
-                                {"A_BY_ROWS", p.a_column == 1 ? "1" : "0"},
-                                {"B_BY_ROWS", p.b_column == 1 ? "1" : "0"},
-                                {"TILE", std::to_string(tile)},
-                                {"EPILOGUE", product.epilogue ? "1" : "0"}},
-                               {"joined"}),
-                 grid, p, {{&P::a, CudaKernel::input(0)}, {&P::b, CudaKernel::input(1)}},
-                 {{&P::c, CudaKernel::output()}});
-  if (has_bias) kernel->add_pointer(offsetof(P, bias), CudaKernel::input(2));
+  if (!add_product(*kernel, product, {type, type, sums, type}, CudaKernel::input(0), CudaKernel::input(1),
+                   CudaKernel::output(), reason))
+    return nullptr;
+  if (product.epilogue && request.has(2)) kernel->add_pointer(offsetof(P, bias), CudaKernel::input(2));
   return kernel;
-}
-
-std::optional<Product> matmul_of(const KernelRequest& request, std::string& reason) {
-  Dims a = request.in(0).dims, b = request.in(1).dims;
-  if (a.size() == 1) a.insert(a.begin(), 1);
-  if (b.size() == 1) b.push_back(1);
-  Product product;
-  P& p = product.parameters;
-  p.m = static_cast<int>(a[a.size() - 2]);
-  p.k = static_cast<int>(a.back());
-  p.n = static_cast<int>(b.back());
-  p.a_row = p.k;
-  p.b_row = p.n;
-  p.a_column = p.b_column = 1;
-  Dims a_batch(a.begin(), a.end() - 2), b_batch(b.begin(), b.end() - 2);
-  // One matrix for all: the rows of a are one matrix.
-  if (std::all_of(b_batch.begin(), b_batch.end(), [](int64_t size) { return size == 1; }) &&
-      a_batch.size() >= b_batch.size()) {
-    p.m = static_cast<int>(request.in(0).size() / p.k);
-    a_batch.clear();
-    b_batch.clear();
-  }
-  const Dims batch = broadcast(a_batch, b_batch);
-  if (batch.size() > kMaxRank) {
-    reason = "it has too many axes";
-    return std::nullopt;
-  }
-  const auto a_steps = ops::broadcast_strides(a_batch, batch),
-             b_steps = ops::broadcast_strides(b_batch, batch);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    p.batch_sizes[i] = batch[i];
-    p.a_batch[i] = a_steps[i] * p.m * p.k;
-    p.b_batch[i] = b_steps[i] * p.k * p.n;
-  }
-  product.batch_rank = batch.size();
-  return product;
 }
 
 std::optional<Product> gemm_of(const KernelRequest& request, std::string& reason) {
@@ -143,9 +83,76 @@ Kernels make_product(const KernelRequest& request, std::string& reason) {
 
 }  // namespace
 
+std::optional<Product> matmul_of(Dims a, Dims b, std::string& reason) {
+  if (a.size() == 1) a.insert(a.begin(), 1);
+  if (b.size() == 1) b.push_back(1);
+  Product product;
+  P& p = product.parameters;
+  p.m = static_cast<int>(a[a.size() - 2]);
+  p.k = static_cast<int>(a.back());
+  p.n = static_cast<int>(b.back());
+  p.a_row = p.k;
+  p.b_row = p.n;
+  p.a_column = p.b_column = 1;
+  Dims a_batch(a.begin(), a.end() - 2), b_batch(b.begin(), b.end() - 2);
+  // One matrix for all: the rows of a are one matrix.
+  if (std::all_of(b_batch.begin(), b_batch.end(), [](int64_t size) { return size == 1; }) &&
+      a_batch.size() >= b_batch.size()) {
+    p.m = static_cast<int>(element_count(a) / p.k);
+    a_batch.clear();
+    b_batch.clear();
+  }
+  const Dims batch = broadcast(a_batch, b_batch);
+  if (batch.size() > kMaxRank) {
+    reason = "it has too many axes";
+    return std::nullopt;
+  }
+  const auto a_steps = ops::broadcast_strides(a_batch, batch),
+             b_steps = ops::broadcast_strides(b_batch, batch);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    p.batch_sizes[i] = batch[i];
+    p.a_batch[i] = a_steps[i] * p.m * p.k;
+    p.b_batch[i] = b_steps[i] * p.k * p.n;
+  }
+  product.batch_rank = batch.size();
+  return product;
+}
+
+bool add_product(CudaKernel& kernel, const Product& product, const ProductTypes& types,
+                 const CudaKernel::Place& a, const CudaKernel::Place& b, const CudaKernel::Place& c,
+                 std::string& reason) {
+  const P& p = product.parameters;
+  int64_t batch = 1;
+  for (size_t i = 0; i < product.batch_rank; ++i) batch *= p.batch_sizes[i];
+  constexpr int64_t kMostBatches = 65535;
+  const int64_t tile = tile_of(p.m, p.n, batch), rows = tiles_of(p.m, tile);
+  if (batch > kMostBatches || rows > kMostBatches) {
+    reason = "so many matrices, or rows, at a time";
+    return false;
+  }
+  const std::string stored(device_type(types.c));
+  const Grid grid{static_cast<unsigned>(tiles_of(p.n, tile)), static_cast<unsigned>(rows),
+                  static_cast<unsigned>(batch), 256};
+  kernel.launch(kernel_source("product",
+                              {{"A", std::string(device_type(types.a))},
+                               {"B", std::string(device_type(types.b))},
+                               {"C", stored},
+                               {"BIAS", stored},
+                               {"ACC", std::string(device_type(types.sums))},
+                               {"RANK", std::to_string(product.batch_rank)},
+                               {"A_BY_ROWS", p.a_column == 1 ? "1" : "0"},
+                               {"B_BY_ROWS", p.b_column == 1 ? "1" : "0"},
+                               {"TILE", std::to_string(tile)},
+                               {"EPILOGUE", product.epilogue ? "1" : "0"}},
+                              {"joined"}),
+                grid, p, {{&P::a, a}, {&P::b, b}}, {{&P::c, c}});
+  return true;
+}
+
 std::optional<Product> product_of(const KernelRequest& request, std::string& reason) {
   if (!is_served(request, reason)) return std::nullopt;
-  return request.node.op == "Gemm" ? gemm_of(request, reason) : matmul_of(request, reason);
+  return request.node.op == "Gemm" ? gemm_of(request, reason)
+                                   : matmul_of(request.in(0).dims, request.in(1).dims, reason);
 }
 
 void register_product(KernelRegistry& registry) {

@@ -93,23 +93,29 @@ bool is_served(const KernelRequest& request, std::string& reason) {
 
 }  // namespace
 
+std::optional<LtProduct> lt_product(const Product& product, ElementType element, std::string& reason) {
+  const P& p = product.parameters;
+  LtProduct asked;
+  asked.product = product;
+  asked.element = element;
+  std::tie(asked.left, asked.transpose_left) = by_columns(p.k, p.n, p.b_row, p.b_column);
+  std::tie(asked.right, asked.transpose_right) = by_columns(p.m, p.k, p.a_row, p.a_column);
+  asked.result = {p.n, p.m, p.n, 0};
+  if (join_batch(product, asked)) return asked;
+  reason = "no single step leads from matrix to matrix of the batch";
+  return std::nullopt;
+}
+
 std::optional<LtProduct> lt_product(const KernelRequest& request, std::string& reason) {
   if (!is_served(request, reason)) return std::nullopt;
   const bool convolves = request.node.op == "Conv";
   const auto product = convolves ? pixels_of(request, reason) : product_of(request, reason);
   if (!product) return std::nullopt;
   const P& p = product->parameters;
-  LtProduct asked;
-  asked.product = *product;
-  asked.element = request.in(0).element;
-  std::tie(asked.left, asked.transpose_left) = by_columns(p.k, p.n, p.b_row, p.b_column);
-  std::tie(asked.right, asked.transpose_right) = by_columns(p.m, p.k, p.a_row, p.a_column);
-  asked.result = {p.n, p.m, p.n, 0};
+  auto made = lt_product(*product, request.in(0).element, reason);
+  if (!made) return std::nullopt;
+  LtProduct& asked = *made;
   if (convolves) std::swap(asked.left_input, asked.right_input);
-  if (!join_batch(*product, asked)) {
-    reason = "no single step leads from matrix to matrix of the batch";
-    return std::nullopt;
-  }
   asked.addend = addend_of(request, asked);
   if (product->epilogue) asked.alpha = static_cast<float>(p.alpha);
   if (asked.addend != Addend::kNone) asked.beta = static_cast<float>(p.beta);
@@ -123,7 +129,7 @@ std::optional<LtProduct> lt_product(const KernelRequest& request, std::string& r
     reason = "a factor of zero would hide what is not finite";
     return std::nullopt;
   }
-  return asked;
+  return made;
 }
 
 }  // namespace vernier::cuda

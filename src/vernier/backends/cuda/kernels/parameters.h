@@ -86,6 +86,57 @@ struct RowParameters {
   i64 outer, length, inner, kept;
 };
 
+// The scale of element (i, j, …) lies at the sum of i / block * step of each axis.
+struct QuantizeParameters {  // QuantizeLinear and DequantizeLinear
+  const void* x;
+  const void* scale;
+  const void* zero;  // null: 0
+  void* y;
+  i64 count;
+  i64 sizes[kMaxRank], blocks[kMaxRank], steps[kMaxRank];
+  double low, high;  // of the codes
+};
+
+struct DynamicQuantizeParameters {
+  const void* x;
+  void* ranges;  // the lowest and the highest element of each part, floats
+  void* y;
+  void* scale;
+  void* zero;
+  i64 count;
+  int parts;
+};
+
+// Windows of an image of codes as rows, whose code (image, channel, pixel) lies at the sum of each times its
+// step.
+struct WindowParameters {
+  const void* x;
+  const void* zero;  // the code of what lies outside of the image; null: 0
+  void* y;
+  i64 rows, image_step, channel_step, pixel_step;
+  int channels, length;  // of a row: taps of so many channels, and zeros behind them
+  int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3];
+};
+
+struct CodeSumParameters {
+  const void* x;
+  void* y;
+  i64 rows, length;
+};
+
+// A convolution of codes less their zero points, summed in 32 bits; steps as in WindowParameters.
+struct CodeConvolutionParameters {
+  const void* x;
+  const void* w;
+  const void* x_zero;  // null: 0
+  const void* w_zero;  // null: 0
+  void* y;
+  i64 x_image, x_channel, x_pixel, w_zero_step;
+  int batch, groups, in_channels, out_channels;  // channels of a group
+  int channels_last;                             // of y
+  int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3];
+};
+
 struct TriangleParameters {
   const void* x;
   const void* k;  // null: 0

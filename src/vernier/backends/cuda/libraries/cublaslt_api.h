@@ -30,6 +30,7 @@ struct LtFound {
 inline constexpr LtStatus kLtSuccess = 0;
 // cublasComputeType_t and cudaDataType_t. Compute types that may narrow floats (TF32) have other numbers.
 inline constexpr int kLtCompute32F = 68, kLtFloat = 0, kLtFloat16 = 2, kLtBFloat16 = 14;
+inline constexpr int kLtCompute32I = 72, kLtInt8 = 3, kLtInt32 = 10;
 // cublasOperation_t, cublasLtEpilogue_t.
 inline constexpr int32_t kLtPlain = 0, kLtTransposed = 1;
 inline constexpr uint32_t kLtNoEpilogue = 1, kLtAddBias = 4;

@@ -1,7 +1,7 @@
 // The typed program of a pointwise operator, or of a group, as CUDA C++.
 #pragma once
 
-#include "vernier/backends/cuda/programs/program_source.h"
+#include "vernier/backends/cuda/cuda_kernel.h"
 #include "vernier/backends/shared/pointwise/program.h"
 
 namespace vernier::cuda {
@@ -26,5 +26,11 @@ struct EmittedPointwise {
 // The program reads sizes and steps from its parameters, but which operands lie as the output does is part of
 // the text. Throws pointwise::Refused for what kernels do not compute.
 EmittedPointwise emit_pointwise(const KernelRequest& request, const pointwise::Program& program);
+
+// The same as one more launch of a kernel, which writes its outputs; `place` says where the inputs of the
+// request lie.
+EmittedPointwise add_pointwise(CudaKernel& kernel, const KernelRequest& request,
+                               const pointwise::Program& program,
+                               const std::function<CudaKernel::Place(size_t)>& place);
 
 }  // namespace vernier::cuda

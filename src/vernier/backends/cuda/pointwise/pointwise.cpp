@@ -4,6 +4,7 @@
 #include "vernier/backends/cuda/launch.h"
 #include "vernier/backends/cuda/pointwise/emit.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"
+#include "vernier/backends/cuda/quantization/quantize_linear.h"
 #include "vernier/backends/shared/pointwise/some_sizes.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
@@ -36,28 +37,14 @@ int in_place_of(const EmittedPointwise& emitted, const KernelRequest& request) {
 }
 
 std::unique_ptr<CudaKernel> kernel_of(const KernelRequest& request, const pointwise::Program& program) {
-  EmittedPointwise emitted = emit_pointwise(request, program);
   auto kernel = std::make_unique<CudaKernel>(request, "pointwise");
+  const EmittedPointwise emitted =
+      add_pointwise(*kernel, request, program, [](size_t input) { return CudaKernel::input(input); });
   const ElementType computed = computed_type(program);
   if (is_float(computed)) kernel->contract = {computed, ElementType::kUndefined, request.out().element};
   kernel->contract.approximate = emitted.approximate;
   kernel->contract.rounds_between = true;
   kernel->in_place = in_place_of(emitted, request);
-  PointwiseParameters parameters{};
-  parameters.count = request.out().size();
-  std::copy(emitted.walk.begin(), emitted.walk.end(), parameters.sizes);
-  for (size_t i = 0; i < emitted.accesses.size(); ++i)
-    std::copy(emitted.accesses[i].steps.begin(), emitted.accesses[i].steps.end(), parameters.steps[i]);
-  kernel->launch(std::move(emitted.source), grid_over((parameters.count + emitted.width - 1) / emitted.width),
-                 parameters, {}, {});
-  for (size_t i = 0; i < emitted.accesses.size(); ++i)
-    kernel->add_pointer(offsetof(PointwiseParameters, x) + i * sizeof(void*),
-                        CudaKernel::input(emitted.accesses[i].input));
-  for (size_t i = 0; i < request.outputs.size(); ++i)
-    kernel->add_pointer(offsetof(PointwiseParameters, y) + i * sizeof(void*), CudaKernel::output(i));
-  if (emitted.faults)
-    kernel->report_faults(offsetof(PointwiseParameters, faults), offsetof(PointwiseParameters, fault),
-                          "an integer is divided by zero");
   return kernel;
 }
 
@@ -77,7 +64,35 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
   }
 }
 
+// QuantizeLinear and DequantizeLinear, of types and scales that programs do not know, too.
+std::unique_ptr<CudaKernel> make_quantizing(const KernelRequest& request, std::string& reason) {
+  auto kernel = make(request, reason);
+  return kernel ? std::move(kernel) : make_quantize_linear(request, reason);
+}
+
 }  // namespace
+
+EmittedPointwise add_pointwise(CudaKernel& kernel, const KernelRequest& request,
+                               const pointwise::Program& program,
+                               const std::function<CudaKernel::Place(size_t)>& place) {
+  EmittedPointwise emitted = emit_pointwise(request, program);
+  PointwiseParameters parameters{};
+  parameters.count = request.out().size();
+  std::copy(emitted.walk.begin(), emitted.walk.end(), parameters.sizes);
+  for (size_t i = 0; i < emitted.accesses.size(); ++i)
+    std::copy(emitted.accesses[i].steps.begin(), emitted.accesses[i].steps.end(), parameters.steps[i]);
+  kernel.launch(emitted.source, grid_over((parameters.count + emitted.width - 1) / emitted.width), parameters,
+                {}, {});
+  for (size_t i = 0; i < emitted.accesses.size(); ++i)
+    kernel.add_pointer(offsetof(PointwiseParameters, x) + i * sizeof(void*),
+                       place(emitted.accesses[i].input));
+  for (size_t i = 0; i < request.outputs.size(); ++i)
+    kernel.add_pointer(offsetof(PointwiseParameters, y) + i * sizeof(void*), CudaKernel::output(i));
+  if (emitted.faults)
+    kernel.report_faults(offsetof(PointwiseParameters, faults), offsetof(PointwiseParameters, fault),
+                         "an integer is divided by zero");
+  return emitted;
+}
 
 void lay_out_pointwise(KernelRequest& request) {
   Layout layout = Layout::kPlain;
@@ -102,7 +117,9 @@ bool is_pointwise(const Node& node) {
 void register_pointwise(KernelRegistry& registry) {
   registry.add("vernier", "Group/pointwise", make, true);
   for (const ops::OpDef& def : ops::OpRegistry::instance().all()) {
-    if ((def.traits & ops::kPointwise) != 0) registry.add(def.domain, def.op, make, true);
+    const bool quantizes = def.op == "QuantizeLinear" || def.op == "DequantizeLinear";
+    if ((def.traits & ops::kPointwise) != 0)
+      registry.add(def.domain, def.op, quantizes ? make_quantizing : make, true);
   }
 }
 

@@ -38,30 +38,43 @@ std::pair<double, double> attributes(const Node& node) {
 }  // namespace
 
 Program Lowering::run() {
-  if (!ops::is_group(request_.node)) {
-    const Node& node = request_.node;
-    for (size_t i = 0; i < node.inputs.size(); ++i) inputs_.try_emplace(node.inputs[i], i);
-    store(lower(node), 0, request_.out().element);
-  } else {
+  if (ops::is_group(request_.node)) {
+    name_inputs();
     run_group(ops::body(request_.node));
+    return std::move(program_);
   }
+  return run([this](Lowering&) { return lower(request_.node); });
+}
+
+Program Lowering::run(const std::function<Register(Lowering&)>& made) {
+  name_inputs();
+  store(made(*this), 0, request_.out().element);
   return std::move(program_);
 }
 
+void Lowering::name_inputs() {
+  const Node& node = request_.node;
+  const auto& values = ops::is_group(node) ? ops::body(node).inputs : node.inputs;
+  for (size_t i = 0; i < values.size(); ++i) inputs_.try_emplace(values[i], i);
+}
+
 void Lowering::run_group(const Graph& body) {
-  for (size_t i = 0; i < body.inputs.size(); ++i) inputs_.try_emplace(body.inputs[i], i);
   for (const auto& node : body.nodes()) {
-    const Value* value = node->output(0);
-    const auto dims = value->type.tensor.shape ? to_dims(*value->type.tensor.shape) : std::nullopt;
-    if (node->outputs.size() != 1 || dims != request_.out().dims)
-      throw Refused{fmt::format("{} makes something of other sizes", node->op)};
-    const ElementType type = value->type.tensor.element;
-    const Register exact = lower(*node);
+    const Register exact = follow(*node);
     for (size_t i = 0; i < body.outputs.size(); ++i) {
-      if (body.outputs[i] == value) store(exact, i, type);
+      if (body.outputs[i] == node->output(0)) store(exact, i, node->output(0)->type.tensor.element);
     }
-    values_[value] = round(exact, type);
   }
+}
+
+Register Lowering::follow(const Node& node) {
+  const Value* value = node.output(0);
+  const auto dims = value->type.tensor.shape ? to_dims(*value->type.tensor.shape) : std::nullopt;
+  if (node.outputs.size() != 1 || dims != request_.out().dims)
+    throw Refused{fmt::format("{} makes something of other sizes", node.op)};
+  const Register exact = lower(node);
+  give(value, round(exact, value->type.tensor.element));
+  return exact;
 }
 
 // Sizes of an operand of a node.

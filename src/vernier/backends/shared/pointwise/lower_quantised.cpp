@@ -84,7 +84,8 @@ void refuse_vectors(const Lowering& lowering, const Node& node, std::initializer
   }
 }
 
-// Real numbers in DOUBLE; their quotient by the scale in FLOAT. The zero point follows the scale.
+}  // namespace
+
 Register requantise(Lowering& lowering, const Node& node, Register real, size_t scale) {
   const Register divisor = lowering.cast(parameter(lowering, node, scale), ElementType::kDouble);
   const Register quotient = lowering.apply("Div", {real, divisor});
@@ -92,6 +93,8 @@ Register requantise(Lowering& lowering, const Node& node, Register real, size_t 
   const ElementType to = lowering.result_type(node);
   return lowering.saturate(with_zero_point(lowering, node, scale + 1, "Add", rounded), to);
 }
+
+namespace {
 
 // QLinearAdd and QLinearMul.
 Register qlinear_arithmetic(Lowering& lowering, const Node& node) {

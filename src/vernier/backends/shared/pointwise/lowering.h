@@ -1,6 +1,8 @@
 // Nodes to instructions of a pointwise program.
 #pragma once
 
+#include <functional>
+
 #include "vernier/backends/shared/pointwise/program.h"
 
 namespace vernier::pointwise {
@@ -15,6 +17,13 @@ class Lowering {
 
   explicit Lowering(const KernelRequest& request) : request_(request) {}
   Program run();
+  // The program of what `made` gives as the output, for nodes that are not computed element by element to
+  // their end.
+  Program run(const std::function<Register(Lowering&)>& made);
+  // What a value of the group is, for nodes that read it.
+  void give(const Value* value, Register made) { values_[value] = made; }
+  // What a node of the group makes before it is stored; nodes that read it get it rounded to its type.
+  Register follow(const Node& node);
 
   // What nodes are lowered with.
   Register load(size_t input, const Dims& aligned);
@@ -39,6 +48,7 @@ class Lowering {
   std::optional<double> scalar(const Value* value) const;
 
  private:
+  void name_inputs();
   void run_group(const Graph& body);
   Register add(Instruction instruction);
   void store(Register value, size_t output, ElementType type);
@@ -60,5 +70,8 @@ class Lowering {
 
 // QuantizeLinear, DequantizeLinear and the pointwise QLinear operators; nothing for others.
 std::optional<Lowering::Register> lower_quantised(Lowering& lowering, const Node& node);
+// Quantised real numbers of DOUBLE, as QLinear operators make them: the quotient by the scale, an input of
+// the node, is rounded to FLOAT, then to an integer; the zero point, which follows the scale, moves it.
+Lowering::Register requantise(Lowering& lowering, const Node& node, Lowering::Register real, size_t scale);
 
 }  // namespace vernier::pointwise

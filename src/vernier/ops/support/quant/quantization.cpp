@@ -17,6 +17,17 @@ ValueRange value_range(ElementType type) {
   return {-high, high};
 }
 
+ElementType division_type(const Node& node, ElementType scale) {
+  const auto precision = static_cast<ElementType>(integer_attribute(node, "precision"));
+  const ElementType type = precision == ElementType::kUndefined ? scale : precision;
+  switch (type) {
+    case ElementType::kFloat16:
+    case ElementType::kBFloat16:
+    case ElementType::kDouble: return type;
+    default: return ElementType::kFloat;
+  }
+}
+
 namespace {
 
 Granularity blocked(const Dims& tensor, const Dims& scale, size_t axis, int64_t block_size) {

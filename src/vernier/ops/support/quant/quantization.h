@@ -21,6 +21,10 @@ inline double saturate(double value, ValueRange range) {
   return !(value >= range.low) ? range.low : std::min(value, range.high);
 }
 
+// The type in which a QuantizeLinear divides by its scale, whose type is given: FLOAT, FLOAT16, BFLOAT16 or
+// DOUBLE.
+ElementType division_type(const Node& node, ElementType scale);
+
 // Which scale belongs to which element. An element of the quantised tensor is (outer, along, inner) of
 // [outers, length, inners]; its scale has the index outer * outer_stride + along / block * block_stride +
 // inner * inner_stride.

@@ -1,0 +1,24 @@
+// What follows the sums of codes, as a pointwise program.
+#pragma once
+
+#include "vernier/backends/cuda/quantization/contraction.h"
+
+namespace vernier::cuda {
+
+// Sums as they come from a product of codes, which may have been moved by 128, with what their correction
+// needs.
+struct CodeSums {
+  CudaKernel::Place sums;
+  std::optional<CudaKernel::Place> a_sums,
+      b_sums;                    // of each row of a and of b; none where nothing is to be taken off
+  int a_shift = 0, b_shift = 0;  // what the codes, and so their zero points, are less
+};
+
+// Adds the launch that takes off what zero points add, and does what the operator, or the group, does to the
+// sums: of integers exactly; of QLinear operators in double, with the quotient by the scale rounded to float,
+// as their definition says; of groups as their nodes one by one, but for the operands of the contraction,
+// which are not rounded. Sets the contract. False, with `reason`, for what cannot follow.
+bool add_epilogue(CudaKernel& kernel, const KernelRequest& request, const CodeContraction& asked,
+                  const CodeSums& sums, std::string& reason);
+
+}  // namespace vernier::cuda
