@@ -11,6 +11,7 @@
 #include "vernier/backends/cpu/quantized/int8_rows.h"
 #include "vernier/backends/cpu/quantized/picture.h"
 #include "vernier/backends/cpu/upcast.h"
+#include "vernier/backends/shared/caches.h"
 #include "vernier/backends/shared/faults/fault_kernels.h"
 #include "vernier/exec/one_thread.h"
 #include "vernier/ops/group.h"
@@ -71,14 +72,6 @@ void lay_out_transpose(KernelRequest& request, Layout image_layout) {
   auto perm = ops::permutation_of(request.node, y.dims.size());
   std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
   if (ops::keeps_order(x.dims, perm)) y.layout = image_layout;
-}
-
-std::vector<size_t> caches_of(const KernelRequest& request) {
-  std::vector<size_t> caches;
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    if (request.has(i) && request.in(i).layout == Layout::kCache) caches.push_back(i);
-  }
-  return caches;
 }
 
 bool has_elements(const std::vector<std::optional<Operand>>& operands) {

@@ -5,6 +5,7 @@
 #include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"
 #include "vernier/backends/cuda/quantization/code_contraction.h"
+#include "vernier/backends/shared/caches.h"
 #include "vernier/exec/group_members.h"
 #include "vernier/ops/group.h"
 
@@ -78,11 +79,14 @@ void CudaBackend::choose_layouts(KernelRequest& request) const {
     const bool is_convolution = libraries_.cudnn != nullptr && lay_out_convolution(request);
     if (is_convolution && libraries_.cudnn->serves(reason)) return;
   }
+  const auto caches = caches_of(request);
   for (auto* operands : {&request.inputs, &request.outputs}) {
     for (auto& operand : *operands) {
       if (operand) operand->layout = Layout::kPlain;
     }
   }
+  const LayOutCaches lay_out_caches = KernelRegistry::instance().lay_out_caches(request.node);
+  if (!caches.empty() && lay_out_caches != nullptr) lay_out_caches(request, caches);
 }
 
 std::unique_ptr<Kernel> CudaBackend::reorder(const Operand& from, Layout to) const {

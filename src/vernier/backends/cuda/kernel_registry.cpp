@@ -18,8 +18,8 @@ const KernelRegistry& KernelRegistry::instance() {
 }
 
 void KernelRegistry::add(const std::string& domain, const std::string& op, MakeCudaKernel make,
-                         bool follows_layouts) {
-  if (!makers_.emplace(std::pair(domain, op), Maker{make, follows_layouts}).second)
+                         bool follows_layouts, LayOutCaches lay_out_caches) {
+  if (!makers_.emplace(std::pair(domain, op), Maker{make, follows_layouts, lay_out_caches}).second)
     throw internal_error("two makers of CUDA kernels for {}", op);
 }
 
@@ -39,6 +39,11 @@ bool KernelRegistry::follows_layouts(const Node& node) const {
   return found != nullptr && found->follows_layouts;
 }
 
+LayOutCaches KernelRegistry::lay_out_caches(const Node& node) const {
+  const Maker* found = maker(node);
+  return found == nullptr ? nullptr : found->lay_out_caches;
+}
+
 std::vector<std::pair<std::string, std::string>> KernelRegistry::operators() const {
   std::vector<std::pair<std::string, std::string>> all;
   for (const auto& [op, make] : makers_) all.push_back(op);
@@ -54,6 +59,10 @@ bool is_known(const std::optional<Operand>& operand) {
 
 bool is_plain(const std::optional<Operand>& operand) {
   return !operand || operand->layout == Layout::kPlain;
+}
+
+bool is_plain_or_cache(const std::optional<Operand>& operand) {
+  return is_plain(operand) || operand->layout == Layout::kCache;
 }
 
 bool all_of(const KernelRequest& request, bool (*holds)(const std::optional<Operand>&)) {
@@ -114,7 +123,8 @@ std::unique_ptr<CudaKernel> make_own_kernel(const KernelRequest& request, std::s
     reason = "the CUDA backend has no kernel for it";
     return nullptr;
   }
-  if (!registry.follows_layouts(request.node) && !all_of(request, is_plain)) {
+  const auto is_served = registry.lay_out_caches(request.node) == nullptr ? is_plain : is_plain_or_cache;
+  if (!registry.follows_layouts(request.node) && !all_of(request, is_served)) {
     reason = "its operands are no plain tensors";
     return nullptr;
   }

@@ -9,22 +9,29 @@ namespace vernier::cuda {
 // Makes a kernel, or nothing with `reason` set. Neither a GPU nor a compiler is asked.
 using MakeCudaKernel = std::unique_ptr<CudaKernel> (*)(const KernelRequest& request, std::string& reason);
 
+// Lets operands lie in caches that are among the inputs `caches`, as KernelMaker::lay_out_caches of the CPU
+// does.
+using LayOutCaches = void (*)(KernelRequest& request, std::span<const size_t> caches);
+
 class KernelRegistry {
  public:
   static const KernelRegistry& instance();
   // Throws internal_error if the operator has a maker already.
   void add(const std::string& domain, const std::string& op, MakeCudaKernel make,
-           bool follows_layouts = false);
+           bool follows_layouts = false, LayOutCaches lay_out_caches = nullptr);
   // Null for operators without a kernel.
   MakeCudaKernel find(const Node& node) const;
   // Whether its kernels take images as they lie, channels last, too.
   bool follows_layouts(const Node& node) const;
+  // Null where its kernels read no caches.
+  LayOutCaches lay_out_caches(const Node& node) const;
   std::vector<std::pair<std::string, std::string>> operators() const;
 
  private:
   struct Maker {
     MakeCudaKernel make;
     bool follows_layouts;
+    LayOutCaches lay_out_caches;
   };
   const Maker* maker(const Node& node) const;
 

@@ -1,40 +1,13 @@
-// Where the operands of attention operators lie.
+// The kernels of attention operators by their plans, and rows of their operands as floats.
 #pragma once
 
 #include "vernier/backends/cpu/attention/attention.h"
+#include "vernier/backends/shared/attention/attention_plans.h"
 
 namespace vernier::cpu {
 
-// An input [batch, heads, rows, size] or [batch, rows, heads * size]; no rows where it is left out, nothing
-// where it cannot be divided.
-std::optional<HeadsPlace> place_heads(const KernelRequest& request, size_t input, int64_t heads);
-
-// Where the present goes; nowhere if it is not wanted.
-PresentPlace place_present(const KernelRequest& request, size_t output);
-
-// Lets the inputs lie in caches that are among `inputs`, each with the output that may lie behind it, -1 for
-// none.
-struct CacheInput {
-  size_t input;
-  int output;
-};
-void lay_out_heads(KernelRequest& request, std::span<const size_t> caches,
-                   std::initializer_list<CacheInput> inputs);
-
-// Where the result goes: as the queries lie.
-HeadsPlace place_output(const KernelRequest& request, const AttentionPlan& plan);
-
-// Whether queries, keys and values go together, and the kernel serves their sizes.
-bool fits(const AttentionPlan& plan);
-
-// Whether the past has the heads and sizes of what comes behind it.
-bool past_fits(const AttentionPlan& plan);
-
-// A mask that broadcasts to [batch, heads, rows, keys]; one that may be short ends where it ends. False for
-// others.
-bool place_mask(const KernelRequest& request, size_t input, bool may_be_short, AttentionPlan& plan);
-
-bool of_one_type(const KernelRequest& request, std::initializer_list<size_t> inputs);  // that of input 0
+// Whether the kernel serves heads of these sizes.
+bool serves_heads(const AttentionPlan& plan);
 
 std::unique_ptr<Kernel> refuse(const KernelRequest& request, std::string& reason);
 
@@ -42,12 +15,12 @@ std::unique_ptr<Kernel> refuse(const KernelRequest& request, std::string& reason
 template <std::optional<AttentionPlan> (*kPlanOf)(const KernelRequest&)>
 std::unique_ptr<Kernel> make_planned(const KernelRequest& request, std::string& reason) {
   const auto plan = kPlanOf(request);
-  return plan ? make_attention(*plan, request, reason) : refuse(request, reason);
+  return plan && serves_heads(*plan) ? make_attention(*plan, request, reason) : refuse(request, reason);
 }
 template <std::optional<AttentionPlan> (*kPlanOf)(const KernelRequest&)>
 std::vector<std::string> planned_tactics(const KernelRequest& request) {
   const auto plan = kPlanOf(request);
-  return plan ? attention_tactics(*plan) : std::vector<std::string>();
+  return plan && serves_heads(*plan) ? attention_tactics(*plan) : std::vector<std::string>();
 }
 
 // The rows of heads as the operands give them: as floats, with what is added to them.

@@ -1,10 +1,10 @@
 // GroupQueryAttention of com.microsoft on floats: new rows go into the cache, each batch entry behind its own
 // old ones, and attention reads the cache.
 #include "vernier/backends/cpu/attention/attention_places.h"
-#include "vernier/backends/cpu/attention/group_query_plan.h"
 #include "vernier/backends/cpu/attention/rotate_row.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/shared/attention/group_query_plan.h"
 #include "vernier/exec/kernel_decorator.h"
 
 namespace vernier::cpu {
@@ -160,19 +160,22 @@ class GroupQueryAttention : public KernelDecorator {
   size_t queries_at_ = 0, counts_at_ = 0, sinks_at_ = 0, inner_at_ = 0;
 };
 
+std::optional<GroupQueryPlans> plan_on_floats(const KernelRequest& request) {
+  auto plans = plan_group_query(request);
+  const bool is_served =
+      plans && plans->attention.element == ElementType::kFloat && serves_heads(plans->attention);
+  return is_served ? plans : std::nullopt;
+}
+
 std::unique_ptr<Kernel> make_group_query_attention(const KernelRequest& request, std::string& reason) {
-  const auto plans = plan_group_query(request);
+  const auto plans = plan_on_floats(request);
   if (!plans) return refuse(request, reason);
   auto inner = make_attention(plans->attention, request, reason);
   return inner ? std::make_unique<GroupQueryAttention>(request, plans->cache, std::move(inner)) : nullptr;
 }
 
-void lay_out_caches(KernelRequest& request, std::span<const size_t> caches) {
-  lay_out_heads(request, caches, {{kPastKey, kPresentKey}, {kPastValue, kPresentValue}});
-}
-
 std::vector<std::string> tactics_group_query_attention(const KernelRequest& request) {
-  const auto plans = plan_group_query(request);
+  const auto plans = plan_on_floats(request);
   return plans ? attention_tactics(plans->attention) : std::vector<std::string>();
 }
 
@@ -180,7 +183,7 @@ std::vector<std::string> tactics_group_query_attention(const KernelRequest& requ
 
 void register_group_query_attention(KernelRegistry& registry) {
   registry.add({"com.microsoft", "GroupQueryAttention", LayoutRule::kPlain, Priority::kOwn,
-                make_group_query_attention, tactics_group_query_attention, false, lay_out_caches});
+                make_group_query_attention, tactics_group_query_attention, false, lay_out_attention_caches});
 }
 
 }  // namespace vernier::cpu

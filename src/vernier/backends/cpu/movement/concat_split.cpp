@@ -1,6 +1,7 @@
 // Concat and Split.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/copy_kernel.h"
+#include "vernier/backends/shared/caches.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 
@@ -30,14 +31,6 @@ std::unique_ptr<Kernel> make_concat(const KernelRequest& request, std::string& r
   return kernel;
 }
 
-// What is put behind the rows of a cache is all that is copied: these lie there already.
-void lay_out_caches(KernelRequest& request, std::span<const size_t> caches) {
-  const int64_t rank = request.out().rank();
-  const bool appends = static_cast<int64_t>(axis_of(request.node, rank)) == rank - 2;
-  if (!appends || caches.front() != 0 || request.out().capacity == 0) return;
-  request.inputs[0]->layout = request.outputs[0]->layout = Layout::kCache;
-}
-
 std::unique_ptr<Kernel> make_split(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
   const bool all = std::all_of(request.outputs.begin(), request.outputs.end(),
@@ -61,8 +54,8 @@ std::unique_ptr<Kernel> make_split(const KernelRequest& request, std::string& re
 }  // namespace
 
 void register_concat_split(KernelRegistry& registry) {
-  registry.add(
-      {"", "Concat", LayoutRule::kFollow, Priority::kOwn, make_concat, nullptr, false, lay_out_caches});
+  registry.add({"", "Concat", LayoutRule::kFollow, Priority::kOwn, make_concat, nullptr, false,
+                lay_out_concat_caches});
   registry.add({"", "Split", LayoutRule::kFollow, Priority::kOwn, make_split});
 }
 

@@ -9,15 +9,6 @@ struct Row {
   __device__ inline f32& operator[](int i) { return packs[i / 4].at[i % 4]; }
 };
 
-__device__ inline f32 fold_warp_sum(f32 x) {
-  for (int mask = 16; mask > 0; mask /= 2) x += neighbour(x, mask);
-  return x;
-}
-__device__ inline f32 fold_warp_maximum(f32 x) {
-  for (int mask = 16; mask > 0; mask /= 2) x = maximum(x, neighbour(x, mask));
-  return x;
-}
-
 extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters p) {
   constexpr int kThreads = 256, kWidth = 64, kParts = kThreads / kWidth;
   __shared__ f32 tops[QUERIES], totals[QUERIES];
@@ -31,15 +22,15 @@ extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters 
   const T* k = (const T*)p.k + entry * p.k_batch + shared_head * p.k_head;
   const T* v = (const T*)p.v + entry * p.v_batch + shared_head * p.v_head;
   const i64 mask_at = entry * p.mask_batch + head * p.mask_head;
-  int end = p.keys;
-  if (p.causal && end > first_query + QUERIES) end = first_query + QUERIES;
+  const Reach reach = reach_of(p, entry);
+  const int begin = first_key(p, reach, first_query), end = end_of_keys(p, reach, first_query + QUERIES);
 
   for (int i = thread; i < QUERIES * p.head_size; i += kThreads) {
     const int row = i / p.head_size, column = i % p.head_size;
     queries[column][row] = first_query + row < p.queries ? wide(q[(first_query + row) * p.q_row + column]) : 0.0f;
   }
   __syncthreads();
-  for (int key = thread; key < end; key += kThreads) {
+  for (int key = begin + thread; key < end; key += kThreads) {
     f32 sums[QUERIES] = {};
 #pragma unroll 4
     for (int i = 0; i < p.head_size; i += PACK) {
@@ -53,21 +44,21 @@ extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters 
     }
     Row row;
 #pragma unroll
-    for (int query = 0; query < QUERIES; ++query) row[query] = masked_score(p, sums[query], mask_at, first_query + query, key);
+    for (int query = 0; query < QUERIES; ++query) row[query] = masked_score(p, reach, sums[query], mask_at, first_query + query, key);
     scores[key] = row;
   }
   __syncthreads();
 
   for (int query = thread / 32; query < QUERIES; query += kThreads / 32) {
-    f32 top = -infinity(), sum = 0;
-    for (int key = thread % 32; key < end; key += 32) top = maximum(top, scores[key][query]);
+    f32 top = sink_of(p, head), sum = 0;
+    for (int key = begin + thread % 32; key < end; key += 32) top = maximum(top, scores[key][query]);
     top = fold_warp_maximum(top);
-    for (int key = thread % 32; key < end; key += 32) {
+    for (int key = begin + thread % 32; key < end; key += 32) {
       const f32 weight = expf(scores[key][query] - finite_top(top));
       scores[key][query] = weight;
       sum += weight;
     }
-    sum = fold_warp_sum(sum);
+    sum = fold_warp_sum(sum) + sink_weight(p, head, top);
     tops[query] = top;
     totals[query] = sum;
   }
@@ -79,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters 
     Row sums = {};
     if (column < p.value_size) {
 #pragma unroll 4
-      for (int key = thread / kWidth; key < end; key += kParts) {
+      for (int key = begin + thread / kWidth; key < end; key += kParts) {
         const f32 value = wide(v[key * p.v_row + column]);
         Row weights = scores[key];
 #pragma unroll

@@ -3,16 +3,64 @@
 // BOOL. CAP is 1 where scores are capped.
 __device__ inline f32 infinity() { return __uint_as_float(0x7f800000); }
 
-__device__ inline bool is_outside(const AttentionParameters& p, int query, int key) {
-  return (p.causal && key > query) || (p.left >= 0 && key < query - p.left) || (p.right >= 0 && key > query + p.right);
+// Keys of an entry of the batch that count, and the place of its first query among them. COUNTED is 1 where counts are numbers of keys,
+// i64, at whose end the queries are; 2 where they are indices of the last key, i32, and all keys are new where there are as many queries.
+struct Reach {
+  int entry, position, keys;
+};
+
+__device__ inline Reach reach_of(const AttentionParameters& p, int entry) {
+  Reach reach = {entry, p.past, p.keys};
+#if COUNTED
+#if COUNTED == 1
+  const i64 count = ((const i64*)p.counts)[entry];
+  reach.position = (int)(count - p.queries);
+#else
+  const i64 count = (i64)((const i32*)p.counts)[entry] + 1;
+  reach.position = p.queries == p.longest ? 0 : (int)(count - p.queries);
+#endif
+  if (count < p.keys) reach.keys = count < 0 ? 0 : (int)count;
+#endif
+  return reach;
 }
 
+// The keys that queries from the first on may reach, of which some may be forbidden.
+__device__ inline int first_key(const AttentionParameters& p, const Reach& reach, int query) {
+  const int first = query + reach.position - p.left;
+  return p.left < 0 || first < 0 ? 0 : first;
+}
+__device__ inline int end_of_keys(const AttentionParameters& p, const Reach& reach, int queries_end) {
+  const int end = queries_end + reach.position;
+  return p.causal && end < reach.keys ? end : reach.keys;
+}
+
+__device__ inline bool is_outside(const AttentionParameters& p, int position, int key) {
+  return (p.causal && key > position) || (p.left >= 0 && key < position - p.left) || (p.right >= 0 && key > position + p.right);
+}
+
+// Whether the key is padding: PADDING is 1 where it tells the ends of keys, 2 ends and beginnings, 3 flags of keys, 4 of queries and keys.
+#if PADDING
+__device__ inline bool is_padding(const AttentionParameters& p, int entry, int query, int key) {
+  const i32* padding = (const i32*)p.padding;
+#if PADDING == 1
+  return key >= padding[entry];
+#elif PADDING == 2
+  return key >= padding[entry] || key < padding[p.batch + entry];
+#else
+  return padding[(PADDING == 3 ? (i64)entry : (i64)entry * p.queries + query) * p.keys + key] == 0;
+#endif
+}
+#endif
+
 // `sum` is that of the products; minus infinity where the query must not attend to the key.
-__device__ inline f32 masked_score(const AttentionParameters& p, f32 sum, i64 mask_at, int query, int key) {
-  if (query >= p.queries || key >= p.keys || is_outside(p, query, key)) return -infinity();
+__device__ inline f32 masked_score(const AttentionParameters& p, const Reach& reach, f32 sum, i64 mask_at, int query, int key) {
+  if (query >= p.queries || key >= reach.keys || is_outside(p, query + reach.position, key)) return -infinity();
   f32 score = sum * (f32)p.scale;
 #if CAP
   score = (f32)p.cap * tanhf(score / (f32)p.cap);
+#endif
+#if PADDING
+  if (is_padding(p, reach.entry, query, key)) score += (f32)p.filter;
 #endif
 #if MASKED
   if (key >= p.mask_keys) return -infinity();
@@ -30,6 +78,28 @@ __device__ inline f32 masked_score(const AttentionParameters& p, f32 sum, i64 ma
 
 // Where nothing may be attended all scores are minus infinity, and their differences none.
 __device__ inline f32 finite_top(f32 top) { return top == -infinity() ? 0.0f : top; }
+
+// A score without a value, that takes its share of the weights: SINK is 1 where it is 0, 2 where each head has one.
+__device__ inline f32 sink_of(const AttentionParameters& p, int head) {
+#if SINK == 2
+  return wide(((const T*)p.sinks)[head]);
+#else
+  return SINK ? 0.0f : -infinity();
+#endif
+}
+// Its weight where the largest score, of which it is one, is `top`.
+__device__ inline f32 sink_weight(const AttentionParameters& p, int head, f32 top) {
+  return SINK ? expf(sink_of(p, head) - top) : 0.0f;
+}
+
+__device__ inline f32 fold_warp_sum(f32 x) {
+  for (int mask = 16; mask > 0; mask /= 2) x += neighbour(x, mask);
+  return x;
+}
+__device__ inline f32 fold_warp_maximum(f32 x) {
+  for (int mask = 16; mask > 0; mask /= 2) x = maximum(x, neighbour(x, mask));
+  return x;
+}
 
 __device__ inline T attended(const AttentionParameters& p, f32 value, f32 sum, f32 top) {
   if (top == -infinity()) return narrow<T>(p.without == 1 ? __uint_as_float(0x7fc00000) : 0.0f);

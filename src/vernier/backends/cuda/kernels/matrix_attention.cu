@@ -48,9 +48,9 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionPara
   f32 values[ROWS][V_BLOCKS * 8][4] = {}, tops[ROWS][2], sums[ROWS][2] = {};
   for (int r = 0; r < ROWS; ++r) tops[r][0] = tops[r][1] = -infinity();
 
-  int end = p.keys;
-  if (p.causal && end > first_query + kRows) end = first_query + kRows;
-  for (int first = warp * kKeys; first < end; first += WARPS * kKeys) {
+  const Reach reach = reach_of(p, entry);
+  const int begin = first_key(p, reach, first_query) / kKeys * kKeys, end = end_of_keys(p, reach, first_query + kRows);
+  for (int first = begin + warp * kKeys; first < end; first += WARPS * kKeys) {
     f32 scores[ROWS][kTiles][4] = {};
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionPara
 #pragma unroll
           for (int i = 0; i < 2; ++i) {
             f32& score = scores[r][tile][half * 2 + i];
-            score = masked_score(p, score, mask_at, query, first + tile * 8 + place * 2 + i);
+            score = masked_score(p, reach, score, mask_at, query, first + tile * 8 + place * 2 + i);
             top = maximum(top, score);
           }
         }
@@ -166,9 +166,10 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionPara
   for (int at = threadIdx.x; at < kRows * packs; at += WARPS * 32) {
     const int row = at / packs, column = at % packs * 8, query = first_query + row;
     if (query >= p.queries) continue;
-    f32 top = -infinity(), sum = 0, joined[8] = {};
+    f32 top = sink_of(p, head), joined[8] = {};
     for (int w = 0; w < WARPS; ++w) top = maximum(top, stats[(w * kRows + row) * 2]);
     const f32 from = finite_top(top);
+    f32 sum = sink_weight(p, head, from) * kLift;
     for (int w = 0; w < WARPS; ++w) {
       const int part = w * kRows + row;
       const f32 factor = expf(stats[part * 2] - from);

@@ -212,18 +212,42 @@ struct ConvolutionParameters {
   int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3];
 };
 
+// Rows of heads on their way to where attention reads them: `rows` new ones, behind old ones where there are
+// any.
+struct HeadRowsParameters {
+  const void* x;
+  const void* past;  // null: what is old, if anything is, lies in y already
+  const void* bias;
+  const void* cosines;
+  const void* sines;
+  const void* positions;
+  const void* last_keys;
+  void* y;
+  void* faults;
+  int heads, rows, size, old_rows, keys, longest;  // of y there are `keys` rows
+  int half, angles;                                // pairs that are turned, and positions that have an angle
+  int parts, fault;                                // blocks of a head
+  i64 x_batch, x_head, x_row, past_batch, past_head, y_batch, y_head, y_row;
+};
+
 struct AttentionParameters {
   const void* q;
   const void* k;
   const void* v;
   const void* mask;
+  const void* padding;
+  const void* counts;  // of keys, for each of the batch
+  const void* sinks;
   void* y;
+  void* partials;
   int batch, heads, kv_heads, queries, keys, head_size, value_size;
   int causal, left, right, mask_keys;
+  int past, longest;  // where the first query is among the keys, unless counts tell, and the largest of these
   int without;  // what a row gives where nothing may be attended: zeros, NaN (1), zeros also for NaN (2)
+  int splits, split_keys;  // parts that keys are dealt to, and how many each has
   i64 q_batch, q_head, q_row, k_batch, k_head, k_row, v_batch, v_head, v_row, y_batch, y_head, y_row;
   i64 mask_batch, mask_head, mask_row, mask_column;
-  double scale, cap;
+  double scale, cap, filter;
 };
 
 static_assert(sizeof(CopyParameters) == 232 && sizeof(PointwiseParameters) == 2008);

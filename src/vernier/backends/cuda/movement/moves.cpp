@@ -2,6 +2,7 @@
 // SpaceToDepth.
 #include "vernier/backends/cuda/kernel_registry.h"
 #include "vernier/backends/cuda/movement/strided_copy.h"
+#include "vernier/backends/shared/caches.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/movement/permutation.h"
@@ -80,7 +81,9 @@ Kernels make_concat(const KernelRequest& request, std::string& reason) {
     const auto from = element_steps(part);
     box.axes.clear();
     for (size_t i = 0; i < part.dims.size(); ++i) box.axes.push_back({part.dims[i], from[i], to[i]});
-    if (!add_copy(*kernel, box, CudaKernel::input(input), CudaKernel::output(), reason)) return nullptr;
+    const bool is_there = input == 0 && lies_behind(request, 0, 0);
+    if (!is_there && !add_copy(*kernel, box, CudaKernel::input(input), CudaKernel::output(), reason))
+      return nullptr;
     box.to_offset += part.dims[axis] * to[axis];
   }
   return kernel;
@@ -147,7 +150,7 @@ Kernels make_depth_space(const KernelRequest& request, std::string& reason) {
 void register_moves(KernelRegistry& registry) {
   registry.add("", "Transpose", make_transpose);
   registry.add("", "Slice", make_slice);
-  registry.add("", "Concat", make_concat);
+  registry.add("", "Concat", make_concat, false, lay_out_concat_caches);
   registry.add("", "Split", make_split);
   registry.add("", "Expand", make_expand);
   registry.add("", "Tile", make_expand);

@@ -51,8 +51,8 @@ bool transposes(const CopyBox& box) {
 
 }  // namespace
 
-std::vector<int64_t> element_steps(const Dims& dims, Layout layout) {
-  std::vector<int64_t> steps = ops::strides_of(physical_dims(dims, layout));
+std::vector<int64_t> element_steps(const Dims& dims, Layout layout, int64_t capacity) {
+  std::vector<int64_t> steps = ops::strides_of(physical_dims(dims, layout, capacity));
   if (layout == Layout::kChannelsLast && steps.size() >= 3)
     std::rotate(steps.begin() + 1, steps.end() - 1, steps.end());
   return steps;
@@ -60,13 +60,13 @@ std::vector<int64_t> element_steps(const Dims& dims, Layout layout) {
 
 std::unique_ptr<CudaKernel> make_reorder(const Operand& from, Layout to) {
   const auto is_known = [](Layout layout) {
-    return layout == Layout::kPlain || layout == Layout::kChannelsLast;
+    return layout == Layout::kPlain || layout == Layout::kChannelsLast || layout == Layout::kCache;
   };
   if (!is_known(from.layout) || !is_known(to))
     throw internal_error("the CUDA backend has no {} layout", layout_name(is_known(to) ? from.layout : to));
   auto kernel = std::make_unique<CudaKernel>(1, "reorder");
   CopyBox box{element_size(from.element)};
-  const auto source = element_steps(from), target = element_steps(from.dims, to);
+  const auto source = element_steps(from), target = element_steps(from.dims, to, from.capacity);
   for (size_t i = 0; i < from.dims.size(); ++i) box.axes.push_back({from.dims[i], source[i], target[i]});
   std::string reason;
   if (!add_copy(*kernel, box, CudaKernel::input(0), CudaKernel::output(), reason))

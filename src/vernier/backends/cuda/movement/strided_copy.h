@@ -26,13 +26,14 @@ CopyBox simplified(CopyBox box);
 bool add_copy(CudaKernel& kernel, const CopyBox& box, const CudaKernel::Place& from,
               const CudaKernel::Place& to, std::string& reason);
 
-// Steps, in elements, of the axes of what lies so: plain or channels last.
-std::vector<int64_t> element_steps(const Dims& dims, Layout layout);
+// Steps, in elements, of the axes of what lies so: plain, channels last, or in a cache of that capacity.
+std::vector<int64_t> element_steps(const Dims& dims, Layout layout, int64_t capacity = 0);
 inline std::vector<int64_t> element_steps(const Operand& operand) {
-  return element_steps(operand.dims, operand.layout);
+  return element_steps(operand.dims, operand.layout, operand.capacity);
 }
 
-// Copies an operand, plain or channels last, into the other of these layouts.
+// Copies an operand, plain, channels last or in a cache, into another of these layouts; into a cache of its
+// capacity.
 std::unique_ptr<CudaKernel> make_reorder(const Operand& from, Layout to);
 
 }  // namespace vernier::cuda

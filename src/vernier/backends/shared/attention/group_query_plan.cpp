@@ -1,11 +1,11 @@
-#include "vernier/backends/cpu/attention/group_query_plan.h"
+#include "vernier/backends/shared/attention/group_query_plan.h"
 
-#include "vernier/backends/cpu/attention/attention_places.h"
+#include "vernier/backends/shared/attention/attention_operands.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/attention/attention.h"
 #include "vernier/ops/support/movement/strides.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 namespace {
 
@@ -77,7 +77,7 @@ bool place_bias(const KernelRequest& request, const CachePlan& cache, AttentionP
   for (size_t i = 0; i < 3; ++i) {
     if (dims[i] != 1 && dims[i] != scores[i]) return false;
   }
-  plan.mask = {kInnerBias, ElementType::kFloat, dims[3], {}};
+  plan.mask = {kInnerBias, request.in(kScoreBias).element, dims[3], {}};
   const auto strides = ops::broadcast_strides(dims, scores);
   std::copy(strides.begin(), strides.end(), plan.mask.strides.begin());
   return true;
@@ -86,13 +86,15 @@ bool place_bias(const KernelRequest& request, const CachePlan& cache, AttentionP
 bool serves(const KernelRequest& request) {
   const Node& node = request.node;
   bool result = !request.wants(kScores) && ops::integer_attribute(node, "sliding_window_cache") == 0 &&
-                request.in(kLastKeys).element == ElementType::kInt32;
+                request.in(kLastKeys).element == ElementType::kInt32 &&
+                is_attended(request.in(kQuery).element);
   for (const char* type : {"k_quant_type", "v_quant_type"})
     result = result && ops::text_attribute(node, type) == "NONE";
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     if (!request.has(i)) continue;
     const bool integers = i == kLastKeys || i == kTotal || i == kPositions;
-    result = result && i < kFirstUnserved && (integers || request.in(i).element == ElementType::kFloat);
+    result =
+        result && i < kFirstUnserved && (integers || request.in(i).element == request.in(kQuery).element);
   }
   return result;
 }
@@ -108,7 +110,8 @@ std::optional<GroupQueryPlans> plan_group_query(const KernelRequest& request) {
       !place_cache(request, cache) || !place_rotation(request, cache))
     return std::nullopt;
   const Dims present{cache.k.batch, cache.k.heads, cache.keys, cache.k.size};
-  AttentionPlan plan{.q = cache.q,
+  AttentionPlan plan{.element = request.in(kQuery).element,
+                     .q = cache.q,
                      .k = HeadsPlace::separate(kInnerKey, present, cache.key_room.present),
                      .v = HeadsPlace::separate(kInnerValue, present, cache.value_room.present)};
   if (cache.half > 0)
@@ -124,10 +127,10 @@ std::optional<GroupQueryPlans> plan_group_query(const KernelRequest& request) {
   if (plan.causal && window > 0) plan.left = window - 1;
   plan.scale = static_cast<float>(ops::attention_scale(node, plan.q.size));
   plan.softcap = ops::real_attribute(node, "softcap");
-  if (!fits(plan) || !place_bias(request, cache, plan) ||
+  if (!heads_fit(plan) || !place_bias(request, cache, plan) ||
       (request.has(kSink) && request.in(kSink).size() != plan.q.heads))
     return std::nullopt;
   return GroupQueryPlans{cache, plan};
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -1,10 +1,10 @@
-// What the kernel of GroupQueryAttention finds where: in the node, and in the attention inside.
+// What kernels of GroupQueryAttention find where: in the node, and in the attention inside.
 #pragma once
 
-#include "vernier/backends/cpu/attention/attention.h"
+#include "vernier/backends/shared/attention/attention_plan.h"
 #include "vernier/ops/contrib/operands.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 namespace group_query {
 
@@ -44,4 +44,4 @@ struct GroupQueryPlans {
 // Nothing if the kernel does not serve the request.
 std::optional<GroupQueryPlans> plan_group_query(const KernelRequest& request);
 
-}  // namespace vernier::cpu
+}  // namespace vernier
