@@ -44,6 +44,7 @@ const std::vector<Verb>& verbs() {
        declare_evaluate},
       {"merge", "the whole of what `evaluate --shard` wrote in parts", declare_merge},
       {"tune", "the cheapest precision plan that meets a tolerance or a task metric", declare_tune},
+      {"help", "what verbs and options there are", declare_help},
   };
   return all;
 }

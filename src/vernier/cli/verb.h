@@ -37,6 +37,7 @@ std::function<int()> declare_check(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_diagnose(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_evaluate(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_export(CLI::App& app, CommonOptions& common);
+std::function<int()> declare_help(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_merge(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_reduce(CLI::App& app, CommonOptions& common);

@@ -2,6 +2,7 @@
 # Runs suites of the CUDA backend on a machine with a GPU, from what scripts/gpu packed: bash run OUT [SUITE...]
 #   conformance  ONNX's backend tests
 #   models       each skeleton against the reference, and its times, in the precisions of PRECISIONS (default: fp32 fp16)
+#   real         the real models of real.tar.xz, on their data, in the precisions of PRECISIONS
 #   files        engine files of the skeletons in fp16: how long building, loading and the first run take
 #   sessions     16 threads with a session each, 10 000 runs
 #   two          two GPUs: the same bits, and how much both yield
@@ -23,6 +24,8 @@ for recipe in skeletons/*/weights.json; do
   [ -f "$work/$name/weights.bin" ] || python3 skeletons/fill_weights.py "$name" --to "$work" > /dev/null &
   models+=("$work/$name")
 done
+mkdir -p "$work/real"
+[ ! -f real.tar.xz ] || tar -xJf real.tar.xz -C "$work/real" --no-same-owner &
 wait
 exec python3 suite.py --programs "$work" --cases "$work/cases" --expected expected_failures.tsv --commit "$(cat commit)" --models "${models[@]}" \
-  --precisions ${PRECISIONS:-fp32 fp16} --sample "${SAMPLE:-5}" --faults faults --out "$out" --suites "$@"
+  --precisions ${PRECISIONS:-fp32 fp16} --sample "${SAMPLE:-5}" --faults faults --real $(find "$work/real" -mindepth 1 -maxdepth 1 -type d) --out "$out" --suites "$@"

@@ -6,6 +6,7 @@ the output and to --out/report.txt, whole outputs to --out/full.log. Exit 1 if a
   - versions: card and driver, and the libraries that the engines say they run with;
   - conformance: ONNX's backend tests on the GPU, shared by --jobs processes; a case behind one that lost the device is run again;
   - models: `vernier run MODEL --reference --cuda` in the precisions of --precisions, on random inputs, and `vernier bench`, once more with the options of --also;
+  - real: real.py;
   - files, sessions, two, faults, sanitizers: several.py;
   - products: folders of products.py, which are run as they are declared, and on their integers, where every bit has to be that of the reference;
 Needs nothing but Python, and what `vernier` needs: a driver and NVRTC; cuBLASLt and cuDNN are used where they are.
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import time
 
+import real
 import several
 
 
@@ -146,7 +148,7 @@ class Suite:
     def all(self):
         self.versions()
         for name in self.arguments.suites:
-            getattr(self, name)() if hasattr(Suite, name) else getattr(several, name)(self)
+            getattr(self, name)() if hasattr(Suite, name) else getattr(real if name == "real" else several, name)(self)
         for folder in self.arguments.products:
             self.model(folder, "fp32", timed=False)
         print(f"suite: {self.failed} failed", flush=True)
@@ -156,13 +158,14 @@ class Suite:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="the folder that has bin/vernier and the others")
-    parser.add_argument("--suites", nargs="*", default=[], choices=("conformance", "models", "files", "sessions", "two", "faults", "sanitizers"))
+    parser.add_argument("--suites", nargs="*", default=[], choices=("conformance", "models", "real", "files", "sessions", "two", "faults", "sanitizers"))
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--sample", type=int, default=5, help="of so many parts of the backend tests one runs under the sanitizers")
     parser.add_argument("--cases", type=pathlib.Path)
     parser.add_argument("--faults", type=pathlib.Path, help="the folder of faults.py")
     parser.add_argument("--expected", type=pathlib.Path, default=pathlib.Path("tests/conformance/expected_failures.tsv"))
     parser.add_argument("--models", type=pathlib.Path, nargs="*", default=[])
+    parser.add_argument("--real", type=pathlib.Path, nargs="*", default=[], help="folders of real models")
     parser.add_argument("--products", type=pathlib.Path, nargs="*", default=[])
     parser.add_argument("--also", default="", help="options of a second bench, e.g. '--lacks cuBLASLt'")
     parser.add_argument("--precisions", nargs="*", default=["fp32", "fp16"])
