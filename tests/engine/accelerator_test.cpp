@@ -74,6 +74,29 @@ TEST(Accelerator, NodesRunWhereTheyCan) {
 }
 
 // `sub-pixel` serves transposed convolutions on every processor.
+// Kernels of accelerators read packs of 16 bytes: a part that begins elsewhere is copied.
+TEST(Accelerator, PartsAreReadWhereTheyLieIfTheyAreAligned) {
+  const auto slices_at = [](int64_t start) {
+    const Model model = parse_graph(fmt::format(R"(graph "g" (%x: f32[16]) -> (%y) {{
+      const %from = i64[1] hex"{:02x}00000000000000"
+      const %to = i64[1] hex"1000000000000000"
+      %n: f32[*] = Neg(%x) version 13 @"n" from ["n"]
+      %p: f32[*] = Slice(%n, %from, %to) version 13 @"p" from ["p"]
+      %y: f32[*] = Exp(%p) version 13 @"y" from ["y"]
+    }})",
+                                                start));
+    Session session(engine_on(model, {}));
+    const NamedData data = {{"x", ramp({16})}};
+    expect_as_reference(model, session, data);
+    const auto plan = session.plan(data);
+    return std::count_if(plan->steps.begin(), plan->steps.end(),
+                         [](const Step& step) { return step.node != nullptr && step.node->op == "Slice"; });
+  };
+  EXPECT_EQ(slices_at(4), 0);
+  EXPECT_EQ(slices_at(8), 0);
+  EXPECT_EQ(slices_at(3), 1);
+}
+
 TEST(Accelerator, WhatItLeavesToTheHostIsTuned) {
   const Model model = parse_graph(R"(graph "g" (%x: f32[1, 16, 6, 6], %w: f32[16, 16, 2, 2]) -> (%y) {
     %a: f32[*] = ConvTranspose(%x, %w) {strides = ints[2, 2]} version 11 @"up" from ["up"]

@@ -75,7 +75,8 @@ def faults(suite):
             status, output, _ = suite.run([*engine, "--inject-fault", fault, "--json", report], 60)
             if status == 1:
                 break
-        difference = json.loads(report.read_text())["comparisons"][0].get("first_difference") if report.exists() else None
+        compared = json.loads(report.read_text()).get("comparisons") if report.exists() else None
+        difference = compared[0].get("first_difference") if compared else None
         is_found = status == 1 and (case["node"] is None or (difference is not None and case["node"] in difference["nodes"]))
         if is_found and case["says"]:
             status, output, _ = suite.run([suite.program("vernier"), "diagnose", folder / f"{case['model']}.onnx", "--cuda", *case["options"], "--inject-fault", case["fault"]], 120)

@@ -158,8 +158,14 @@ class PlanMaker {
     // A part of an image in another layout is cut out of that.
     if (!offsets || slots_.at(slots_.any(*node.input(0))).operand.layout != Layout::kPlain) return false;
     const SlotId whole = slots_.any(*node.input(0));
-    for (size_t i = 0; i < offsets->size(); ++i)
-      slots_.view(whole, node, i, static_cast<size_t>((*offsets)[i]) * element_size(source->element));
+    const auto bytes = [&](int64_t offset) {
+      return static_cast<size_t>(offset) * element_size(source->element);
+    };
+    if (!std::all_of(offsets->begin(), offsets->end(), [&](int64_t offset) {
+          return serves_where_it_lies(slots_.at(whole).device, bytes(offset));
+        }))
+      return false;
+    for (size_t i = 0; i < offsets->size(); ++i) slots_.view(whole, node, i, bytes((*offsets)[i]));
     return true;
   }
 

@@ -139,6 +139,7 @@ bool ResizablePlan::resize(const SlotView& view, const Node* copy) {
       if (base.operand.size() != made.operand.size()) return false;
     } else if (const auto offsets = part_offsets(*copy)) {
       offset = static_cast<size_t>((*offsets)[view.output]) * element_size(made.operand.element);
+      if (!serves_where_it_lies(base.device, offset)) return false;
     } else {
       return false;
     }
