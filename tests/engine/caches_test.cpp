@@ -4,7 +4,10 @@
 #include "engine/as_reference.h"
 #include "engine/weighted_model.h"
 #include "vernier/backends/simulated/driver.h"
+#include "vernier/backends/simulated/simulated_device.h"
 #include "vernier/base/threads.h"
+#include "vernier/engine/cache_device.h"
+#include "vernier/exec/device/resident_cache.h"
 
 namespace vernier {
 namespace {
@@ -89,14 +92,23 @@ Model other_way() {
   })");
 }
 
+enum class CachesLie : uint8_t { kOnTheHost, kOnTheDevice };
+
 // A text that is read on in caches.
 class Text {
  public:
-  Text(std::shared_ptr<Engine> engine, int64_t batch, int64_t capacity)
+  Text(std::shared_ptr<Engine> engine, int64_t batch, int64_t capacity,
+       CachesLie where = CachesLie::kOnTheHost)
       : engine_(std::move(engine)), session_(engine_), batch_(batch) {
+    const CacheDevice device = cache_device(*engine_);
+    const bool resides = where == CachesLie::kOnTheDevice;
     for (const size_t index : {1, 2}) {
-      caches_.push_back({index, index, capacity});
-      memory_.push_back(noise({batch, kHeads, capacity, kSize}, 10 + index, 1));
+      const Dims dims{batch, kHeads, capacity, kSize};
+      caches_.push_back({index, index, capacity, resides ? device.number : kHost});
+      if (resides)
+        resident_.push_back(std::make_unique<ResidentCache>(*device.device, ElementType::kFloat, dims));
+      else
+        memory_.push_back(noise(dims, 10 + index, 1));
       rows_.push_back(0);
     }
   }
@@ -104,9 +116,11 @@ class Text {
   // Gives y.
   Tensor run(const Tensor& x) {
     std::vector<Datum> inputs{x}, outputs;
-    for (size_t i = 0; i < memory_.size(); ++i)
-      inputs.emplace_back(
-          Tensor::borrow(ElementType::kFloat, {batch_, kHeads, rows_[i], kSize}, memory_[i].raw(), nullptr));
+    for (size_t i = 0; i < caches_.size(); ++i)
+      inputs.emplace_back(resident_.empty()
+                              ? Tensor::borrow(ElementType::kFloat, {batch_, kHeads, rows_[i], kSize},
+                                               memory_[i].raw(), nullptr)
+                              : resident_[i]->rows(rows_[i]));
     std::vector<int64_t> rows(rows_);
     session_.run(inputs, outputs, {.caches = caches_, .cached_rows = rows});
     for (const size_t output : {1, 2}) EXPECT_FALSE(outputs[output].tensor.is_defined());
@@ -117,6 +131,7 @@ class Text {
 
   // The rows that a cache holds, dense.
   Tensor rows(size_t cache) const {
+    if (!resident_.empty()) return resident_[cache]->read(rows_[cache]);
     std::vector<float> dense;
     const int64_t capacity = caches_[cache].capacity;
     for (int64_t head = 0; head < batch_ * kHeads; ++head) {
@@ -144,7 +159,8 @@ class Text {
   Session session_;
   int64_t batch_;
   std::vector<CacheBinding> caches_;
-  std::vector<Tensor> memory_;
+  std::vector<Tensor> memory_;                            // on the host
+  std::vector<std::unique_ptr<ResidentCache>> resident_;  // or on the device
   std::vector<int64_t> rows_;
   std::shared_ptr<const Plan> plan_;
 };
@@ -160,9 +176,10 @@ Tensor no_rows(int64_t batch) {
 
 // Reads a text in pieces, and compares each result and cache with a run of the reference on the past as it
 // was.
-void expect_as_without(const Model& model, const std::shared_ptr<Engine>& engine, int64_t batch, int copies) {
+void expect_as_without(const Model& model, const std::shared_ptr<Engine>& engine, int64_t batch, int copies,
+                       CachesLie where = CachesLie::kOnTheHost, int64_t capacity = 64) {
   const Shape& x_shape = *model.graph->inputs[0]->type.tensor.shape;
-  Text text(engine, batch, 64);
+  Text text(engine, batch, capacity, where);
   Tensor keys = no_rows(batch), values = no_rows(batch);
   uint64_t seed = 20;
   for (const int64_t added : {5, 1, 1, 3, 1, 30, 1}) {
@@ -192,11 +209,63 @@ TEST(Caches, TakeWhatIsNotPutBehindThePastAsACopy) {
   for (const int64_t batch : {1, 2}) expect_as_without(model, Engine::build(model), batch, 4);
 }
 
+std::shared_ptr<Engine> simulated_engine(const Model& model, const std::set<std::string>& lacks = {},
+                                         uint64_t seed = 7) {
+  BuildOptions options;
+  options.accelerators = {simulated::make_driver({.seed = seed, .streams = 3, .lacks = lacks})};
+  return Engine::build(model, options);
+}
+
+constexpr int64_t kAllRows = 42;  // that expect_as_without comes to
+
+TEST(Caches, OnAnAcceleratorHoldWhatARunWithoutThemYields) {
+  for (const Model& model : {decoder(), onnx_attention(), microsoft_attention(), grouped_attention()}) {
+    for (const int64_t capacity : {kAllRows, int64_t{64}})
+      expect_as_without(model, simulated_engine(model), 2, 0, CachesLie::kOnTheDevice, capacity);
+  }
+}
+
+// New rows in front of the old ones, and so in another order of steps: what reads the past does so before.
+TEST(Caches, OnAnAcceleratorTakeWhatIsNotPutBehindThePastAsACopy) {
+  const Model model = other_way();
+  for (const uint64_t seed : {1, 2, 3, 4, 5})
+    expect_as_without(model, simulated_engine(model, {}, seed), 2, 4, CachesLie::kOnTheDevice);
+}
+
+// What the accelerator leaves to the host reads a copy, and its present is copied back.
+TEST(Caches, OnAnAcceleratorServeStepsOfTheHost) {
+  const Model model = onnx_attention();
+  expect_as_without(model, simulated_engine(model, {"Attention"}), 2, 4, CachesLie::kOnTheDevice);
+}
+
+// Bytes between host and accelerator for a token behind so many rows.
+size_t bytes_of_a_token(const Model& model, CachesLie where, int64_t rows) {
+  const auto engine = simulated_engine(model);
+  const auto& device = dynamic_cast<simulated::SimulatedDevice&>(*cache_device(*engine).device);
+  const int64_t width = *model.graph->inputs[0]->type.tensor.shape->back().constant();
+  Text text(engine, 1, 64, where);
+  text.run(noise({1, rows, width}, 1, 1));
+  text.run(noise({1, 1, width}, 2, 1));  // constants have been copied from here on
+  const size_t before = device.copied_bytes();
+  text.run(noise({1, 1, width}, 3, 1));
+  return device.copied_bytes() - before;
+}
+
+TEST(Caches, OnAnAcceleratorNoRowsAreCopiedFromTokenToToken) {
+  constexpr size_t kRow = kHeads * kSize * sizeof(float);
+  for (const Model& model : {decoder(), onnx_attention(), microsoft_attention()}) {
+    // A token goes there, and what was made of it comes back.
+    EXPECT_EQ(bytes_of_a_token(model, CachesLie::kOnTheDevice, 5), 2 * kRow);
+    EXPECT_EQ(bytes_of_a_token(model, CachesLie::kOnTheDevice, 50), 2 * kRow);
+    // Keys and values of all rows go there, and come back with one more.
+    EXPECT_EQ(bytes_of_a_token(model, CachesLie::kOnTheHost, 5), 2 * kRow + 2 * (6 + 7) * kRow);
+    EXPECT_EQ(bytes_of_a_token(model, CachesLie::kOnTheHost, 50), 2 * kRow + 2 * (51 + 52) * kRow);
+  }
+}
+
 TEST(Caches, OfAnAcceleratorLieOnTheHost) {
   for (const Model& model : {decoder(), onnx_attention()}) {
-    BuildOptions options;
-    options.accelerators = {simulated::make_driver({.seed = 7, .streams = 3})};
-    expect_as_without(model, Engine::build(model, options), 2, 4);
+    expect_as_without(model, simulated_engine(model), 2, 4);
   }
 }
 
