@@ -152,6 +152,24 @@ INSTANTIATE_TEST_SUITE_P(
              .line = "%y: f16[2,3,6,5] = Concat(%p, %n) {axis=2}",
              .caches = {{0, 0}}}));
 
+// Keys and values that are read from a cache, and put there by another step.
+bool keys_lie_in_caches(KernelRequest& request) {
+  for (const size_t input : {1, 2}) {
+    request.inputs[input]->layout = Layout::kCache;
+    request.inputs[input]->capacity = 11;
+  }
+  return true;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    KeysInCaches, DecoderTest,
+    testing::Values(Case{.inputs = "%q: f32[2,2,1,8], %k: f32[2,2,6,8], %v: f32[2,2,6,4]",
+                         .line = "%y: f32[2,2,1,4] = vernier::Attention(%q, %k, %v)",
+                         .lay_out = keys_lie_in_caches},
+                    Case{.inputs = "%q: f16[2,2,5,8], %k: f16[2,2,6,8], %v: f16[2,2,6,8]",
+                         .line = "%y: f16[2,2,5,8] = vernier::Attention(%q, %k, %v)",
+                         .lay_out = keys_lie_in_caches}));
+
 // What has no place in the cache is reported, with the node.
 TEST(GroupQueryFaultTest, KeysThatThereIsNoRoomForAreTold) {
   if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
