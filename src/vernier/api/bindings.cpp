@@ -1,6 +1,7 @@
 #include "vernier/api/bindings.h"
 
 #include <cstring>
+#include <numeric>
 
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/tensor/fit_rank.h"
@@ -195,16 +196,15 @@ CacheBinding Bindings::checked_cache(std::string_view past, std::string_view pre
 
 void Bindings::add_cache(const CacheBinding& cache, const Memory& memory, int64_t rows,
                          std::unique_ptr<ResidentCache> kept) {
-  Dims dims = memory.dims;
   caches_.reserve(caches_.size() + 1);
   cache_dims_.reserve(cache_dims_.size() + 1);
   kept_.reserve(kept_.size() + 1);
   forget_cache(cache.input, cache.output);
   outputs_[cache.output] = {};
-  inputs_[cache.input] = Tensor::borrow(memory.element, dims, memory.data, nullptr);
+  inputs_[cache.input] = Tensor::borrow(memory.element, memory.dims, memory.data, nullptr);
   bound_[cache.input] = true;
   caches_.push_back(cache);
-  cache_dims_.push_back(std::move(dims));
+  cache_dims_.push_back(memory.dims);
   kept_.push_back(std::move(kept));
   set_rows(caches_.size() - 1, rows);
 }
@@ -222,7 +222,8 @@ void Bindings::keep_cache(std::string_view past, std::string_view present, const
   CacheBinding cache = checked_cache(past, present, memory, 0);
   cache.device = device.number;
   auto kept = std::make_unique<ResidentCache>(*device.device, memory.element, memory.dims);
-  add_cache(cache, {memory.element, memory.dims, kept->address(), {}}, 0, std::move(kept));
+  const Memory own{memory.element, memory.dims, kept->address(), {}};
+  add_cache(cache, own, 0, std::move(kept));
 }
 
 void Bindings::read_cache(std::string_view past, void* data, size_t bytes) const {
@@ -249,9 +250,9 @@ Tensor Bindings::dense_rows(size_t cache) const {
 }
 
 size_t Bindings::kept_bytes() const {
-  size_t bytes = 0;
-  for (const auto& kept : kept_) bytes += kept == nullptr ? 0 : kept->bytes();
-  return bytes;
+  return std::accumulate(kept_.begin(), kept_.end(), size_t{0}, [](size_t bytes, const auto& kept) {
+    return bytes + (kept == nullptr ? 0 : kept->bytes());
+  });
 }
 
 size_t Bindings::cache_of(std::string_view past) const {
