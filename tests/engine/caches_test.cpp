@@ -92,6 +92,17 @@ Model other_way() {
   })");
 }
 
+// What came before is attended without what comes, while this is put behind it.
+Model looking_back() {
+  return parse_graph(
+      R"(graph "g" (%x: f32[batch, 2, sequence, 16], %past_k: f32[batch, 2, past, 16], %past_v: f32[batch, 2, past, 16]) -> (%y, %present_k, %present_v) {
+    %seen: f32[*] = Attention(%x, %past_k, %past_v) version 23 @"seen" from ["seen"]
+    %y: f32[*] = Relu(%seen) version 14 @"y" from ["y"]
+    %present_k: f32[*] = Concat(%past_k, %x) {axis = 2} version 13 @"present_k" from ["present_k"]
+    %present_v: f32[*] = Concat(%past_v, %x) {axis = 2} version 13 @"present_v" from ["present_v"]
+  })");
+}
+
 enum class CachesLie : uint8_t { kOnTheHost, kOnTheDevice };
 
 // A text that is read on in caches.
@@ -230,6 +241,13 @@ TEST(Caches, OnAnAcceleratorTakeWhatIsNotPutBehindThePastAsACopy) {
   const Model model = other_way();
   for (const uint64_t seed : {1, 2, 3, 4, 5})
     expect_as_without(model, simulated_engine(model, {}, seed), 2, 4, CachesLie::kOnTheDevice);
+}
+
+// Whatever the order of streams, nobody writes into a cache while another reads it.
+TEST(Caches, OnAnAcceleratorAreWrittenWhenNobodyReadsThem) {
+  const Model model = looking_back();
+  for (const uint64_t seed : {1, 2, 3, 4, 5})
+    expect_as_without(model, simulated_engine(model, {}, seed), 2, 0, CachesLie::kOnTheDevice);
 }
 
 // What the accelerator leaves to the host reads a copy, and its present is copied back.
