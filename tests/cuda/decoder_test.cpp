@@ -71,6 +71,11 @@ INSTANTIATE_TEST_SUITE_P(
              "f16[1,1,1100,40]",
              "%y: f16[1,2,1,40], %nk: f16[1,1,1101,24], %nv: f16[1,1,1101,40] = Attention(%q, %k, %v, _, "
              "%pk, %pv)"},
+        // A window that some of the blocks have no key of.
+        Case{
+            "%q: f32[1,2,2,8], %k: f32[1,1,2,8], %v: f32[1,1,2,8], %pk: f32[1,1,298,8], %pv: f32[1,1,298,8]",
+            "%y: f32[1,2,2,8], %nk: f32[1,1,300,8], %nv: f32[1,1,300,8] = Attention(%q, %k, %v, _, %pk, %pv) "
+            "{is_causal=1, left_window_size=70}"},
         Case{"%q: f32[1,1,1,7], %k: f32[1,1,300,7], %v: f32[1,1,300,3], %m: f32[1,300]",
              "%y: f32[1,1,1,3] = Attention(%q, %k, %v, %m)"}));
 
