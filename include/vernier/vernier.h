@@ -241,6 +241,14 @@ class VERNIER_API Session {
   // unbinding either of the two ends it.
   void bind_cache(std::string_view past, std::string_view present, ElementType type,
                   const std::vector<int64_t>& dims, void* data, int64_t rows = 0);
+  // The same in memory of the session's, which lies where the engine computes: on its GPU if it has one, and
+  // stays there, so that no rows are copied from run to run. It begins without rows.
+  void keep_cache(std::string_view past, std::string_view present, ElementType type,
+                  const std::vector<int64_t>& dims);
+  // Copies the rows that the past has to `data`, as a dense tensor [..., rows, size] of exactly so many
+  // bytes, from memory of the session's or the caller's. Throws kBadInput for another size, or if it is bound
+  // to no cache; kBusy.
+  void read_cache(std::string_view past, void* data, size_t bytes) const;
   // How many rows the past has; kBadInput if it is bound to no cache, kBusy.
   int64_t cache_rows(std::string_view past) const;
   // To go back to fewer, or to 0 for another text; also for rows that the caller has written.

@@ -109,6 +109,49 @@ TEST_F(Growing, OtherSumsAreNoCache) {
   expect_error(ErrorCode::kBadInput, {"'past'", "'sum'"}, [&] { run(1, 1); });
 }
 
+std::vector<float> sums_of(const Outputs& outputs) {
+  return copy<float>(outputs["sum"]);
+}
+
+// In memory of the session's: on the device where the engine computes, or the host.
+TEST(KeptCaches, StayInTheSessionUntilTheyAreRead) {
+  for (const std::vector<std::string>& devices : {std::vector<std::string>{}, {"simulated"}}) {
+    const Engine engine = Engine::build(growing_model().path(), {.devices = devices});
+    Session session(engine, {.threads = 1});
+    const size_t before = session.memory_bytes();
+    session.keep_cache("past", "present", ElementType::kFloat, {2, 5, 4});
+    EXPECT_GE(session.memory_bytes(), before + 2 * 5 * 4 * sizeof(float));
+    std::vector<float> x(16, 1), rows(2 * 3 * 4);
+    session.bind_input("x", x, {2, 2, 4});
+    EXPECT_EQ(sums_of(session.run()), std::vector<float>(8, 2));
+    x.assign(8, 3);
+    session.bind_input("x", x, {2, 1, 4});
+    EXPECT_EQ(sums_of(session.run()), std::vector<float>(8, 5));
+    EXPECT_EQ(session.cache_rows("past"), 3);
+    session.read_cache("past", rows.data(), rows.size() * sizeof(float));
+    EXPECT_EQ(rows, (std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3,  //
+                                        1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3}));
+    expect_error(ErrorCode::kBadInput, {"'past'", "96 bytes", "95"},
+                 [&] { session.read_cache("past", rows.data(), rows.size() * sizeof(float) - 1); });
+    EXPECT_FALSE(session.profile(1).empty());
+    session.set_cache_rows("past", 1);
+    EXPECT_EQ(sums_of(session.run()), std::vector<float>(8, 4));
+    session.unbind("past");
+    expect_error(ErrorCode::kBadInput, {"no cache"}, [&] { session.read_cache("past", rows.data(), 0); });
+  }
+}
+
+TEST(KeptCaches, OfAnotherTypeAreRefused) {
+  const Engine engine = Engine::build(growing_model().path());
+  Session session(engine);
+  const auto keep = [&](ElementType type, const std::vector<int64_t>& dims) {
+    session.keep_cache("past", "present", type, dims);
+  };
+  expect_error(ErrorCode::kBadInput, {"'past'"}, [&] { keep(ElementType::kDouble, {2, 5, 4}); });
+  expect_error(ErrorCode::kBadInput, {"'past'"}, [&] { keep(ElementType::kFloat, {-2, 5, 4}); });
+  expect_error(ErrorCode::kBadInput, {"rank 1"}, [&] { keep(ElementType::kFloat, {5}); });
+}
+
 TEST_F(Growing, TheCInterfaceDoesTheSame) {
   vernier_engine* c_engine = nullptr;
   const ModelFile model = growing_model();

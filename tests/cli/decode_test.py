@@ -44,6 +44,11 @@ class Decode(unittest.TestCase):
                 self.assertGreater(part["tokens_per_s"], 0)
             self.assertIn(f"{caches} of {caches} caches grow in place", text)
 
+    def test_caches_lie_where_an_accelerator_computes(self):
+        for kind in ("gpt2-14", "llama-18", "genai-14"):
+            report, _ = self.decoded(kind, "--simulated")
+            self.assertEqual(report["decode"]["caches"], report["decode"]["appended"], kind)
+
     def test_batches_are_as_large_as_shapes_say(self):
         report, _ = self.decoded("gpt2-14", "--shapes", "input_ids:3x1")
         self.assertEqual(report["decode"]["caches"], report["decode"]["appended"])

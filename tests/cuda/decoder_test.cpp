@@ -1,6 +1,10 @@
 // What decoders are made of, on a GPU in software against the reference: rotary embeddings, attention with a
 // past, and what is put behind it.
 #include "cuda/reference_comparison.h"
+#include "exec/no_kernels.h"
+#include "vernier/backends/cuda/cuda_backend.h"
+#include "vernier/exec/device/resident_cache.h"
+#include "vernier/exec/execution.h"
 
 namespace vernier::cuda {
 namespace {
@@ -67,6 +71,11 @@ INSTANTIATE_TEST_SUITE_P(
              "f16[1,1,1100,40]",
              "%y: f16[1,2,1,40], %nk: f16[1,1,1101,24], %nv: f16[1,1,1101,40] = Attention(%q, %k, %v, _, "
              "%pk, %pv)"},
+        // A window that some of the blocks have no key of.
+        Case{
+            "%q: f32[1,2,2,8], %k: f32[1,1,2,8], %v: f32[1,1,2,8], %pk: f32[1,1,298,8], %pv: f32[1,1,298,8]",
+            "%y: f32[1,2,2,8], %nk: f32[1,1,300,8], %nv: f32[1,1,300,8] = Attention(%q, %k, %v, _, %pk, %pv) "
+            "{is_causal=1, left_window_size=70}"},
         Case{"%q: f32[1,1,1,7], %k: f32[1,1,300,7], %v: f32[1,1,300,3], %m: f32[1,300]",
              "%y: f32[1,1,1,3] = Attention(%q, %k, %v, %m)"}));
 
@@ -152,6 +161,24 @@ INSTANTIATE_TEST_SUITE_P(
              .line = "%y: f16[2,3,6,5] = Concat(%p, %n) {axis=2}",
              .caches = {{0, 0}}}));
 
+// Keys and values that are read from a cache, and put there by another step.
+bool keys_lie_in_caches(KernelRequest& request) {
+  for (const size_t input : {1, 2}) {
+    request.inputs[input]->layout = Layout::kCache;
+    request.inputs[input]->capacity = 11;
+  }
+  return true;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    KeysInCaches, DecoderTest,
+    testing::Values(Case{.inputs = "%q: f32[2,2,1,8], %k: f32[2,2,6,8], %v: f32[2,2,6,4]",
+                         .line = "%y: f32[2,2,1,4] = vernier::Attention(%q, %k, %v)",
+                         .lay_out = keys_lie_in_caches},
+                    Case{.inputs = "%q: f16[2,2,5,8], %k: f16[2,2,6,8], %v: f16[2,2,6,8]",
+                         .line = "%y: f16[2,2,5,8] = vernier::Attention(%q, %k, %v)",
+                         .lay_out = keys_lie_in_caches}));
+
 // What has no place in the cache is reported, with the node.
 TEST(GroupQueryFaultTest, KeysThatThereIsNoRoomForAreTold) {
   if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
@@ -170,6 +197,86 @@ TEST(GroupQueryFaultTest, KeysThatThereIsNoRoomForAreTold) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("a number of keys"));
     EXPECT_EQ(error.node(), "the node");
+  }
+}
+
+// A text of a prompt and tokens, whose keys and values stay on the GPU.
+class ResidentCacheTest : public testing::Test {
+ protected:
+  static constexpr int64_t kHeads = 2, kSize = 8, kCapacity = 7;
+
+  void SetUp() override {
+    if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+    const SoftwareGpu software = reset_software_gpu();
+    libraries_.driver = software.driver;
+    libraries_.nvrtc = software.nvrtc;
+    libraries_.cublaslt = std::make_shared<CublasLtLibrary>(SearchOptions{});
+    libraries_.cudnn = std::make_shared<CudnnLibrary>(SearchOptions{});
+    gpu_.emplace(libraries_, 0);
+    backend_.emplace(*gpu_, KernelLibraries{}, false);
+    for (auto& cache : caches_)
+      cache = std::make_unique<ResidentCache>(backend_->device(), ElementType::kFloat,
+                                              Dims{1, kHeads, kCapacity, kSize});
+  }
+
+  static Operand heads(int64_t rows) { return {ElementType::kFloat, {1, kHeads, rows, kSize}}; }
+
+  static Model model(int64_t old, int64_t added) {
+    const auto type = [](int64_t rows) { return fmt::format("f32[1,{},{},{}]", kHeads, rows, kSize); };
+    return nodes(
+        fmt::format("%x: {0}, %k: {1}, %v: {1}", type(added), type(old)),
+        {fmt::format("%n: {} = Neg(%x)", type(added)),
+         fmt::format("%y: {0}, %pk: {1}, %pv: {1} = Attention(%x, %n, %x, _, %k, %v) {{is_causal=1}}",
+                     type(added), type(old + added))},
+        "");
+  }
+
+  // Runs so many rows behind those that there are, and gives y.
+  Tensor run(const Tensor& x, int64_t old) {
+    Model made = model(old, x.dims()[2]);
+    Graph& graph = *made.graph;
+    graph.outputs.assign(graph.nodes().back()->outputs.begin(), graph.nodes().back()->outputs.end());
+    const std::vector<CacheBinding> bindings = {{1, 1, kCapacity, 1}, {2, 2, kCapacity, 1}};
+    PlanChoices choices;
+    choices.caches = bindings;
+    const auto plan = std::make_shared<const Plan>(
+        make_plan(std::move(made.graph), Backends(host_, {&*backend_}), {}, packed_, choices));
+    for (const Step& step : plan->steps) {
+      EXPECT_TRUE(step.node != nullptr || step.copies) << "a change of layout";
+      EXPECT_LE(step.copies ? plan->slots[static_cast<size_t>(step.inputs[0])].bytes() : 0, x.byte_size());
+    }
+    SessionMemory memory;
+    Execution execution(plan, nodes_, memory);
+    std::vector<Datum> inputs{x, caches_[0]->rows(old), caches_[1]->rows(old)}, outputs;
+    execution.run(inputs, outputs, {.caches = bindings});
+    return outputs[0].tensor;
+  }
+
+  NoKernels host_;
+  Libraries libraries_;
+  PackedConstants packed_;
+  std::optional<Gpu> gpu_;
+  std::optional<CudaBackend> backend_;
+  DynamicShapeExecutor nodes_{host_};
+  std::array<std::unique_ptr<ResidentCache>, 2> caches_;
+};
+
+TEST_F(ResidentCacheTest, RowsThatWerePutThereAreAttended) {
+  std::mt19937 random(3);
+  Tensor keys = drawn(heads(0), random), values = keys;
+  for (const int64_t added : {3, 1, 2, 1}) {
+    const int64_t old = keys.dims()[2];
+    const Tensor x = drawn(heads(added), random);
+    const Model made = model(old, added);
+    const auto negative = evaluated(*made.graph->nodes().front(), {&x});
+    const auto expected =
+        evaluated(*made.graph->nodes().back(), {&x, &negative[0], &x, nullptr, &keys, &values});
+    EXPECT_THAT(run(x, old).to_doubles(),
+                testing::Pointwise(testing::DoubleNear(1e-5), expected[0].to_doubles()));
+    keys = caches_[0]->read(old + added);
+    values = caches_[1]->read(old + added);
+    EXPECT_TRUE(keys.identical(expected[1]));
+    EXPECT_TRUE(values.identical(expected[2]));
   }
 }
 

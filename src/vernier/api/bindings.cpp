@@ -1,6 +1,7 @@
 #include "vernier/api/bindings.h"
 
 #include <cstring>
+#include <numeric>
 
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/tensor/fit_rank.h"
@@ -34,8 +35,8 @@ void require_dense(const std::string& what, const Memory& memory) {
     throw unsupported("{} is not dense: strides are not supported", what).advise("copy it into dense memory");
 }
 
-// What holds for inputs and outputs alike.
-void require_memory(const std::string& what, const Memory& memory, const ValueType& type) {
+// What holds for memory wherever it lies.
+void require_sizes(const std::string& what, const Memory& memory, const ValueType& type) {
   if (!type.is_tensor()) throw unsupported("{} is {}: only tensors can be bound", what, type.text());
   if (memory.element == ElementType::kUndefined || static_cast<int>(memory.element) >= kElementTypeCount)
     throw bad_input("{}: {} is no element type", what, static_cast<int>(memory.element));
@@ -46,6 +47,12 @@ void require_memory(const std::string& what, const Memory& memory, const ValueTy
   const auto count = static_cast<size_t>(element_count(memory.dims));
   if (__builtin_mul_overflow(count, element_size(memory.element), &bytes))
     throw bad_input("{} of {} does not fit into memory", what, dims_text(memory.dims));
+}
+
+// What holds for inputs and outputs alike.
+void require_memory(const std::string& what, const Memory& memory, const ValueType& type) {
+  require_sizes(what, memory, type);
+  const int64_t count = element_count(memory.dims);
   if (count > 0 && memory.data == nullptr) throw bad_input("{} is bound to a null pointer", what);
   if (reinterpret_cast<uintptr_t>(memory.data) % alignment_of(memory.element) != 0)
     throw bad_input("{} is bound to memory that is not aligned to its elements", what);
@@ -62,18 +69,8 @@ Error unknown_output(std::string_view name) {
   return bad_input("the model has no output '{}'", name).advise("names must match exactly");
 }
 
-// A copy of the rows that a cache holds.
-Tensor dense_rows(const Tensor& rows, int64_t capacity) {
-  Tensor dense(rows.type(), rows.dims());
-  const auto row = rows.dims().size() - 2;
-  const size_t width = element_size(rows.type()),
-               each = static_cast<size_t>(rows.dims()[row] * rows.dims()[row + 1]) * width,
-               apart = static_cast<size_t>(capacity * rows.dims()[row + 1]) * width;
-  auto* to = static_cast<std::byte*>(dense.mutable_raw());
-  const auto* from = static_cast<const std::byte*>(rows.raw());
-  for (size_t done = 0; done < dense.byte_size(); done += each, from += apart)
-    std::memcpy(to + done, from, each);
-  return dense;
+std::string cache_name(std::string_view past) {
+  return fmt::format("the cache of '{}'", past);
 }
 
 bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
@@ -171,16 +168,17 @@ void Bindings::forget_cache(std::optional<size_t> input, std::optional<size_t> o
     if (caches_[i].input != input && caches_[i].output != output) continue;
     release_input(caches_[i].input);
     caches_.erase(caches_.begin() + static_cast<std::ptrdiff_t>(i));
+    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
     cache_dims_.erase(cache_dims_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
-void Bindings::bind_cache(std::string_view past, std::string_view present, const Memory& memory,
-                          int64_t rows) {
+CacheBinding Bindings::checked_cache(std::string_view past, std::string_view present, const Memory& memory,
+                                     int64_t rows) const {
   const auto input = find(graph_.inputs, past), output = find(graph_.outputs, present);
   if (!input) throw unknown_input(std::string(past));
   if (!output) throw unknown_output(present);
-  const std::string what = fmt::format("the cache of '{}'", past);
+  const std::string what = cache_name(past);
   const ValueType& type = graph_.inputs[*input]->type;
   if (!type.is_tensor()) throw unsupported("{} is {}: only tensors can be bound", what, type.text());
   if (memory.dims.size() < 2) throw bad_input("{} is of rank {}: it has no rows", what, memory.dims.size());
@@ -191,17 +189,70 @@ void Bindings::bind_cache(std::string_view past, std::string_view present, const
   Dims dims = memory.dims;
   dims[dims.size() - 2] = rows;
   require_tensor_type(what, memory.element, dims, type.tensor);
-  require_memory(what, memory, ValueType::of(memory.element, to_shape(memory.dims)));
+  require_sizes(what, memory, ValueType::of(memory.element, to_shape(memory.dims)));
   require_writable(what, memory);
-  require_apart(what, memory, true, input, output);
-  caches_.reserve(caches_.size() + 1);  // from here on nothing is refused
+  return {*input, *output, capacity};
+}
+
+void Bindings::add_cache(const CacheBinding& cache, const Memory& memory, int64_t rows,
+                         std::unique_ptr<ResidentCache> kept) {
+  caches_.reserve(caches_.size() + 1);
   cache_dims_.reserve(cache_dims_.size() + 1);
-  forget_cache(input, output);
-  outputs_[*output] = {};
-  inputs_[*input] = Tensor::borrow(memory.element, dims, memory.data, nullptr);
-  bound_[*input] = true;
-  caches_.push_back({*input, *output, capacity});
+  kept_.reserve(kept_.size() + 1);
+  forget_cache(cache.input, cache.output);
+  outputs_[cache.output] = {};
+  inputs_[cache.input] = Tensor::borrow(memory.element, memory.dims, memory.data, nullptr);
+  bound_[cache.input] = true;
+  caches_.push_back(cache);
   cache_dims_.push_back(memory.dims);
+  kept_.push_back(std::move(kept));
+  set_rows(caches_.size() - 1, rows);
+}
+
+void Bindings::bind_cache(std::string_view past, std::string_view present, const Memory& memory,
+                          int64_t rows) {
+  const CacheBinding cache = checked_cache(past, present, memory, rows);
+  require_memory(cache_name(past), memory, ValueType::of(memory.element, to_shape(memory.dims)));
+  require_apart(cache_name(past), memory, true, cache.input, cache.output);
+  add_cache(cache, memory, rows, nullptr);
+}
+
+void Bindings::keep_cache(std::string_view past, std::string_view present, const Memory& memory,
+                          const CacheDevice& device) {
+  CacheBinding cache = checked_cache(past, present, memory, 0);
+  cache.device = device.number;
+  auto kept = std::make_unique<ResidentCache>(*device.device, memory.element, memory.dims);
+  const Memory own{memory.element, memory.dims, kept->address(), {}};
+  add_cache(cache, own, 0, std::move(kept));
+}
+
+void Bindings::read_cache(std::string_view past, void* data, size_t bytes) const {
+  const Tensor rows = dense_rows(cache_of(past));
+  if (bytes != rows.byte_size())
+    throw bad_input("{} holds {}, which is {} bytes, not {}", cache_name(past), dims_text(rows.dims()),
+                    rows.byte_size(), bytes);
+  if (bytes > 0) std::memcpy(data, rows.raw(), bytes);
+}
+
+Tensor Bindings::dense_rows(size_t cache) const {
+  const Tensor& rows = inputs_[caches_[cache].input].tensor;
+  const Dims& dims = rows.dims();
+  if (kept_[cache] != nullptr) return kept_[cache]->read(dims[dims.size() - 2]);
+  Tensor dense(rows.type(), dims);
+  const size_t width = element_size(rows.type()),
+               each = static_cast<size_t>(dims[dims.size() - 2] * dims.back()) * width,
+               apart = static_cast<size_t>(caches_[cache].capacity * dims.back()) * width;
+  auto* to = static_cast<std::byte*>(dense.mutable_raw());
+  const auto* from = static_cast<const std::byte*>(rows.raw());
+  for (size_t done = 0; done < dense.byte_size(); done += each, from += apart)
+    std::memcpy(to + done, from, each);
+  return dense;
+}
+
+size_t Bindings::kept_bytes() const {
+  return std::accumulate(kept_.begin(), kept_.end(), size_t{0}, [](size_t bytes, const auto& kept) {
+    return bytes + (kept == nullptr ? 0 : kept->bytes());
+  });
 }
 
 size_t Bindings::cache_of(std::string_view past) const {
@@ -244,10 +295,7 @@ void Bindings::require_inputs() const {
 NamedData Bindings::named_inputs() const {
   NamedData named;
   for (size_t i = 0; i < inputs_.size(); ++i) named[graph_.inputs[i]->name] = inputs_[i];
-  for (size_t i = 0; i < caches_.size(); ++i) {
-    Datum& dense = named[graph_.inputs[caches_[i].input]->name];
-    dense = dense_rows(dense.tensor, caches_[i].capacity);
-  }
+  for (size_t i = 0; i < caches_.size(); ++i) named[graph_.inputs[caches_[i].input]->name] = dense_rows(i);
   return named;
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "vernier/api/engine_state.h"
-#include "vernier/exec/run_options.h"
+#include "vernier/engine/cache_device.h"
+#include "vernier/exec/device/resident_cache.h"
 
 namespace vernier::api {
 
@@ -23,8 +24,13 @@ class Bindings {
   void bind_output(std::string_view name, const Memory& memory);
   void unbind(std::string_view name);
   void bind_cache(std::string_view past, std::string_view present, const Memory& memory, int64_t rows);
+  // In memory on the device; of `memory` type and sizes count.
+  void keep_cache(std::string_view past, std::string_view present, const Memory& memory,
+                  const CacheDevice& device);
+  void read_cache(std::string_view past, void* data, size_t bytes) const;
   int64_t cache_rows(std::string_view past) const;
   void set_cache_rows(std::string_view past, int64_t rows);
+  size_t kept_bytes() const;
   void require_inputs() const;
 
   const std::vector<Datum>& inputs() const { return inputs_; }
@@ -42,6 +48,13 @@ class Bindings {
                      std::optional<size_t> output) const;
   // The memory that an input lies in, all of a cache's.
   Memory memory_of(size_t input) const;
+  // For memory of this type and sizes, of which `rows` are filled.
+  CacheBinding checked_cache(std::string_view past, std::string_view present, const Memory& memory,
+                             int64_t rows) const;
+  void add_cache(const CacheBinding& cache, const Memory& memory, int64_t rows,
+                 std::unique_ptr<ResidentCache> kept);
+  // The rows that a cache has, dense.
+  Tensor dense_rows(size_t cache) const;
   size_t cache_of(std::string_view past) const;
   void release_input(size_t input);
   void forget_cache(std::optional<size_t> input, std::optional<size_t> output);
@@ -52,7 +65,8 @@ class Bindings {
   std::vector<bool> bound_;    // of inputs
   std::vector<OutputMemory> outputs_;
   std::vector<CacheBinding> caches_;
-  std::vector<Dims> cache_dims_;  // of the memory of each
+  std::vector<Dims> cache_dims_;                      // of the memory of each
+  std::vector<std::unique_ptr<ResidentCache>> kept_;  // null where the memory is the caller's
 };
 
 }  // namespace vernier::api

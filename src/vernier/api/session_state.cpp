@@ -53,6 +53,17 @@ void SessionState::bind_cache(std::string_view past, std::string_view present, c
   forget_spare_outputs();
 }
 
+void SessionState::keep_cache(std::string_view past, std::string_view present, const Memory& memory) {
+  const Use use(*this);
+  bindings_.keep_cache(past, present, memory, cache_device(session_.engine()));
+  forget_spare_outputs();
+}
+
+void SessionState::read_cache(std::string_view past, void* data, size_t bytes) {
+  const Use use(*this);
+  bindings_.read_cache(past, data, bytes);
+}
+
 int64_t SessionState::cache_rows(std::string_view past) {
   const Use use(*this);
   return bindings_.cache_rows(past);
@@ -117,7 +128,7 @@ std::vector<v1::LayerTime> SessionState::profile(int runs) {
 
 size_t SessionState::memory_bytes() {
   const Use use(*this);
-  return session_.bytes();
+  return session_.bytes() + bindings_.kept_bytes();
 }
 
 }  // namespace vernier::api

@@ -174,6 +174,17 @@ void Session::bind_cache(std::string_view past, std::string_view present, Elemen
   });
 }
 
+void Session::keep_cache(std::string_view past, std::string_view present, ElementType type,
+                         const std::vector<int64_t>& dims) {
+  guarded([&] {
+    require_state(state_, "session").keep_cache(past, present, memory_of(type, dims, nullptr, {}));
+  });
+}
+
+void Session::read_cache(std::string_view past, void* data, size_t bytes) const {
+  guarded([&] { require_state(state_, "session").read_cache(past, data, bytes); });
+}
+
 int64_t Session::cache_rows(std::string_view past) const {
   return guarded([&] { return require_state(state_, "session").cache_rows(past); });
 }

@@ -5,8 +5,10 @@
 
 #include "vernier/base/threads.h"
 #include "vernier/bench/merged_decoder.h"
+#include "vernier/engine/cache_device.h"
 #include "vernier/engine/session.h"
 #include "vernier/exec/bind_inputs.h"
+#include "vernier/exec/device/resident_cache.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
 
@@ -14,18 +16,19 @@ namespace vernier {
 
 namespace {
 
-// The memory of the caches of one text.
+// One text, whose caches lie where the engine computes.
 class Decoder {
  public:
   Decoder(const std::shared_ptr<Engine>& engine, const DecoderSizes& sizes, int64_t capacity)
       : engine_(engine), graph_(engine->graph()), sizes_(sizes), session_(engine) {
+    const CacheDevice device = cache_device(*engine);
     for (const auto& [input, output] : sizes.caches()) {
       if (sizes.merged()) break;  // what an If makes lies where its branch has put it
-      caches_.push_back({input, output, capacity});
+      caches_.push_back({input, output, capacity, device.number});
       const TensorType& type = graph_.inputs[input]->type.tensor;
       Dims dims = sizes.at(0, 1).at(graph_.inputs[input]->name);
       dims[dims.size() - 2] = capacity;
-      memory_.emplace_back(type.element, std::move(dims));
+      memory_.emplace_back(*device.device, type.element, std::move(dims));
     }
     rows_.assign(sizes.caches().size(), 0);
   }
@@ -48,11 +51,7 @@ class Decoder {
     auto inputs = bind_inputs(graph_, draw(wanted));
     for (const auto& [input, tensor] : kept_) inputs[input] = tensor;
     if (sizes_.merged()) choose_branch(inputs);
-    for (size_t i = 0; i < caches_.size(); ++i) {
-      Dims dims = memory_[i].dims();
-      dims[dims.size() - 2] = rows_[i];
-      inputs[caches_[i].input] = Tensor::borrow(memory_[i].type(), dims, memory_[i].raw(), nullptr);
-    }
+    for (size_t i = 0; i < caches_.size(); ++i) inputs[caches_[i].input] = memory_[i].rows(rows_[i]);
     for (const size_t mask : sizes_.masks()) {
       const Tensor& drawn = inputs[mask].as_tensor();
       inputs[mask] = Tensor::from_doubles(drawn.type(), drawn.dims(),
@@ -112,7 +111,7 @@ class Decoder {
   const DecoderSizes& sizes_;
   Session session_;
   std::vector<CacheBinding> caches_;
-  std::vector<Tensor> memory_;
+  std::vector<ResidentCache> memory_;
   std::vector<int64_t> rows_;
   std::map<size_t, Tensor> kept_;  // of a merged decoder, by input
   std::array<std::vector<Datum>, 2> outputs_;

@@ -23,6 +23,8 @@ class Session {
   // Inputs in the order of the graph, and of its types; see Execution::run.
   void run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options);
 
+  const Engine& engine() const { return *engine_; }
+
   // Working memory: one arena for all plans, large enough for each that the engine was prepared for; what a
   // plan does not use of it is never touched.
   size_t bytes() const { return memory_.bytes() + run_.bytes(); }

@@ -22,9 +22,9 @@ inline constexpr int kCallersThread = -1;  // instead of a stream
 struct Slot {
   enum class Home : uint8_t {
     kConstant,
-    kInput,   // given by the caller
+    kInput,   // given by the caller; on other devices than the host only in a cache
     kOutput,  // memory made for the caller, at each run
-    kArena,   // of its device; other devices than the host have this and constants alone
+    kArena,   // of its device; other devices than the host have this, constants and caches alone
     kMade,    // a datum that its step makes: of sizes that only running tells, or by an operator without a
               // kernel
   };

@@ -45,8 +45,8 @@ Program::Key Program::key(std::span<const Datum> inputs, Caches caches) {
     key.insert(key.end(), input.tensor.dims().begin(), input.tensor.dims().end());
   }
   for (const CacheBinding& cache : caches)
-    key.insert(key.end(),
-               {static_cast<int64_t>(cache.input), static_cast<int64_t>(cache.output), cache.capacity});
+    key.insert(key.end(), {static_cast<int64_t>(cache.input), static_cast<int64_t>(cache.output),
+                           cache.capacity, cache.device});
   return key;
 }
 

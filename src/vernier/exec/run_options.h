@@ -25,6 +25,7 @@ struct OutputMemory {
 struct CacheBinding {
   size_t input, output;  // in the order of the graph
   int64_t capacity;      // in rows
+  int device = 0;        // whose memory it is, of Plan::devices; 0: the host's
 
   bool operator==(const CacheBinding&) const = default;
 };
@@ -32,8 +33,8 @@ struct CacheBinding {
 struct RunOptions {
   const Observer* observer = nullptr;
   std::span<const OutputMemory> memory = {};  // empty, or one for each output
-  // Their inputs are given in the memory of the cache, as tensors of their rows; their outputs are tensors
-  // that hold nothing (Tensor::is_defined).
+  // Their inputs are given in the memory of the cache, as tensors of their rows, which the host reads only
+  // where it is its own; their outputs are tensors that hold nothing (Tensor::is_defined).
   std::span<const CacheBinding> caches = {};
   std::span<int64_t> cached_rows = {};  // if not empty: where to tell how many rows the output of each has
   const std::atomic<bool>* stop =

@@ -1,10 +1,9 @@
 #include "vernier/backends/simulated/simulated_backend.h"
 
-#include <cstring>
-
+#include "vernier/backends/shared/attention/attention_plans.h"
+#include "vernier/backends/shared/caches.h"
 #include "vernier/backends/simulated/simulated_device.h"
 #include "vernier/base/error.h"
-#include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/randomness.h"
@@ -14,7 +13,8 @@ namespace vernier::simulated {
 namespace {
 
 bool is_plain_tensor(const std::optional<Operand>& operand) {
-  return !operand || (operand->layout == Layout::kPlain && operand->element != ElementType::kUndefined &&
+  const auto is_known = [](Layout layout) { return layout == Layout::kPlain || layout == Layout::kCache; };
+  return !operand || (is_known(operand->layout) && operand->element != ElementType::kUndefined &&
                       operand->element != ElementType::kString);
 }
 
@@ -58,6 +58,7 @@ std::string program_name(const KernelRequest& request, int times) {
     for (const auto& operand : *operands) {
       if (operand)
         name += " " + std::string(element_type_short_name(operand->element)) + dims_text(operand->dims);
+      if (operand && operand->layout == Layout::kCache) name += fmt::format(" of {}", operand->capacity);
       name += ",";
     }
   }
@@ -104,139 +105,25 @@ std::vector<std::string> SimulatedBackend::tactics(const KernelRequest& request)
 }
 
 void SimulatedBackend::choose_layouts(KernelRequest& request) const {
+  const auto caches = caches_of(request);
   for (auto* operands : {&request.inputs, &request.outputs}) {
     for (auto& operand : *operands) {
       if (operand) operand->layout = Layout::kPlain;
     }
   }
+  if (caches.empty()) return;
+  const std::string& op = request.node.op;
+  if (op == "Concat") lay_out_concat_caches(request, caches);
+  lay_out_attention_caches(request, caches);
 }
 
-std::unique_ptr<Kernel> SimulatedBackend::reorder(const Operand& /*from*/, Layout to) const {
-  throw internal_error("the simulated device has no {} layout", layout_name(to));
+std::unique_ptr<Kernel> SimulatedBackend::reorder(const Operand& from, Layout to) const {
+  return make_reorder(from, to);
 }
 
 std::optional<FaultSpec> SimulatedBackend::applied_fault() const {
   device_->faults().require();
   return injector_ ? std::optional(injector_->applied()) : std::nullopt;
-}
-
-namespace {
-
-struct KernelOperand {
-  ElementType element;
-  Dims dims;
-
-  size_t bytes() const { return static_cast<size_t>(element_count(dims)) * element_size(element); }
-};
-using KernelOperands = std::vector<std::optional<KernelOperand>>;
-
-KernelOperands keep(const std::vector<std::optional<Operand>>& operands) {
-  KernelOperands kept;
-  for (const auto& operand : operands) {
-    kept.emplace_back();
-    if (!operand) continue;
-    kept.back() = {operand->element, operand->dims};
-  }
-  return kept;
-}
-
-class SimulatedKernel : public Kernel {
- public:
-  SimulatedKernel(const KernelRequest& request, int times, bool wrong, Payloads payloads)
-      : node_(request.node),
-        inputs_(keep(request.inputs)),
-        outputs_(keep(request.outputs)),
-        times_(times),
-        wrong_(wrong),
-        payloads_(std::move(payloads)) {
-    name = "simulated:" + node_.op;
-    contract.computed = ElementType::kDouble;
-    const auto first = std::find_if(outputs_.begin(), outputs_.end(), [](const auto& at) { return !!at; });
-    if (first != outputs_.end()) contract.stored = (*first)->element;
-  }
-
-  void add_payloads(Payloads& to) const override { to.insert(payloads_.begin(), payloads_.end()); }
-  // Constants, too: what an accelerator computes with lies in its own memory.
-  bool reads(size_t input) const override { return input < inputs_.size() && inputs_[input].has_value(); }
-
-  void run(const KernelArguments& arguments) const override {
-    auto* stream = dynamic_cast<SimulatedStream*>(arguments.stream);
-    if (stream == nullptr) throw internal_error("'{}' runs on streams of its device only", name);
-    std::vector<const void*> from(inputs_.size());
-    std::vector<void*> to(outputs_.size());
-    std::vector<Access> accesses;
-    for (size_t i = 0; i < from.size(); ++i) {
-      if (!reads(i)) continue;
-      from[i] = arguments.inputs[i];
-      accesses.push_back({from[i], inputs_[i]->bytes(), false});
-    }
-    for (size_t i = 0; i < to.size(); ++i) {
-      if (!outputs_[i]) continue;
-      to[i] = arguments.outputs[i];
-      accesses.push_back({to[i], outputs_[i]->bytes(), true});
-    }
-    const DeviceMemory& memory = stream->device().memory();
-    stream->enqueue(name, accesses, [this, &memory, from = std::move(from), to = std::move(to)] {
-      try {
-        compute(memory, from, to);
-      } catch (Error& error) {
-        throw error.at_node(node_.name);
-      }
-    });
-  }
-
- private:
-  void compute(const DeviceMemory& memory, const std::vector<const void*>& from,
-               const std::vector<void*>& to) const {
-    // Before inputs are read: an output that lies where an input does would destroy it.
-    for (size_t i = 0; i < to.size(); ++i) {
-      const size_t bytes = outputs_[i] ? outputs_[i]->bytes() : 0;
-      if (bytes > 0) poison({memory.at(to[i], bytes).get(), bytes});
-    }
-    std::vector<Tensor> operands(inputs_.size());
-    std::vector<const Tensor*> inputs(inputs_.size());
-    for (size_t i = 0; i < operands.size(); ++i) {
-      if (!inputs_[i]) continue;
-      operands[i] = operand(memory, *inputs_[i], from[i]);
-      inputs[i] = &operands[i];
-    }
-    std::vector<Datum> results;
-    for (int i = 0; i < times_; ++i) results = ops::evaluate(node_, inputs);
-    for (size_t i = 0; i < to.size(); ++i) {
-      if (outputs_[i]) store(memory, results.at(i), *outputs_[i], to[i]);
-    }
-    if (!wrong_ || !outputs_[0] || outputs_[0]->bytes() == 0) return;
-    constexpr std::byte kOfExponent{0x40};
-    memory.at(to[0], outputs_[0]->bytes()).get()[element_size(outputs_[0]->element) - 1] ^= kOfExponent;
-  }
-
-  static Tensor operand(const DeviceMemory& memory, const KernelOperand& input, const void* from) {
-    if (input.bytes() == 0) return Tensor(input.element, input.dims);
-    auto content = memory.at(from, input.bytes());
-    return Tensor::borrow(input.element, input.dims, content.get(), content);
-  }
-
-  static void store(const DeviceMemory& memory, const Datum& result, const KernelOperand& output, void* to) {
-    const Tensor& tensor = result.as_tensor();
-    if (tensor.type() != output.element || tensor.dims() != output.dims)
-      throw internal_error("the result is {}{}, not {}{}", element_type_short_name(tensor.type()),
-                           dims_text(tensor.dims()), element_type_short_name(output.element),
-                           dims_text(output.dims));
-    if (output.bytes() == 0) return;
-    std::memcpy(memory.at(to, output.bytes()).get(), tensor.raw(), output.bytes());
-  }
-
-  const Node& node_;  // of the plan's graph
-  const KernelOperands inputs_, outputs_;
-  const int times_;
-  const bool wrong_;
-  const Payloads payloads_;
-};
-
-}  // namespace
-
-std::unique_ptr<Kernel> make_kernel(const KernelRequest& request, int times, bool wrong, Payloads payloads) {
-  return std::make_unique<SimulatedKernel>(request, times, wrong, std::move(payloads));
 }
 
 }  // namespace vernier::simulated

@@ -173,7 +173,10 @@ Event SimulatedStream::record() {
 }
 
 void SimulatedStream::copy(const void* from, void* to, size_t bytes) {
-  if (!device_.memory().owns(from) || !device_.memory().owns(to)) require_no_capture("memory of the host");
+  if (!device_.memory().owns(from) || !device_.memory().owns(to)) {
+    require_no_capture("memory of the host");
+    device_.count_copy(bytes);
+  }
   const bool dropped = device_.faults().strikes(DeviceFault::Kind::kDropCopy);
   const Access accesses[] = {{from, bytes, false}, {to, bytes, true}};
   enqueue("copy", accesses, [this, from, to, bytes, dropped] {

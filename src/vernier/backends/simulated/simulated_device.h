@@ -63,6 +63,9 @@ class SimulatedDevice : public Device {
   // All races so far, each a sentence that names both commands, their streams and the bytes.
   std::vector<std::string> findings() const { return order_.findings(); }
 
+  // Bytes that were copied so far between its memory and that of the host.
+  size_t copied_bytes() const { return copied_bytes_; }
+
   // For streams, buffers and kernels of the device.
   DeviceMemory& memory() { return memory_; }
   HappensBefore& order() { return order_; }
@@ -72,6 +75,7 @@ class SimulatedDevice : public Device {
   // Null where the device has no such stream (any more).
   std::shared_ptr<CommandQueue> queue_of(const Stream* stream) const;
   DeviceFaultCounter& faults() { return faults_; }
+  void count_copy(size_t bytes) { copied_bytes_ += bytes; }
   void settle(const std::shared_ptr<const Failure>& failure);
   // The machine code of a program: what a payload brought, or `compiled`, which is counted once a program.
   std::string code_of(const std::string& program, const std::string& compiled);
@@ -87,6 +91,8 @@ class SimulatedDevice : public Device {
   HappensBefore order_;
   std::unique_ptr<Executor> executor_;
   DeviceFaultCounter faults_{options_.fault};
+  std::atomic<size_t> seen_{0};  // of what the fault is in
+  std::atomic<size_t> copied_bytes_{0};
   mutable std::mutex mutex_;
   std::map<std::vector<std::string>, Commands> captured_;  // by their names, where a replay is to be stale
   std::map<const Stream*, std::shared_ptr<CommandQueue>> queues_;

@@ -59,7 +59,7 @@ class PlanMaker {
 
   SlotId input_slot(const Value& input, size_t index) {
     for (const CacheBinding& cache : plan_.choices.caches) {
-      if (cache.input == index) return slots_.add_cache(input, cache.capacity);
+      if (cache.input == index) return slots_.add_cache(input, cache);
     }
     return slots_.add(input, Slot::Home::kInput);
   }
@@ -69,7 +69,7 @@ class PlanMaker {
     const SlotId made = cache == nullptr ? kNoSlot : slots_.find_any(output);
     const bool is_there = made != kNoSlot && slots_.at(made).operand.layout == Layout::kCache &&
                           slots_.at(made).storage == slots_.at(plan_.inputs[cache->input]).storage;
-    return is_there ? made : slots_.plain(output);
+    return is_there ? made : slots_.in(output, Layout::kPlain, cache == nullptr ? kHost : cache->device);
   }
 
   void add_node(const Node& node) {
@@ -82,7 +82,7 @@ class PlanMaker {
       add_regions(node, step);
     } else if (const auto request = request_for(node, step.found)) {
       if (add_on_accelerator(step, *request)) return;
-      KernelRequest laid_out = *request;
+      KernelRequest laid_out = request_on(kHost, *request, step.found, plan_);
       step.kernel = kernels_.of_host(laid_out, step.reason);
       if (step.kernel) return add_kernel_step(std::move(step), laid_out);
       step.by_reference = laid_out.tactic == kReferenceTactic;
@@ -102,7 +102,7 @@ class PlanMaker {
 
   bool add_on_accelerator(Step& step, const KernelRequest& request) {
     for (int device = kHost + 1; device < static_cast<int>(plan_.devices.size()); ++device) {
-      KernelRequest asked = request;
+      KernelRequest asked = request_on(device, request, step.found, plan_);
       std::string refusal;
       step.kernel = kernels_.of_accelerator(device, asked, refusal);
       if (step.kernel) {

@@ -55,6 +55,22 @@ std::optional<KernelRequest> request_at(const Node& node, const std::vector<Slot
   return request;
 }
 
+KernelRequest request_on(int device, KernelRequest request, const std::vector<SlotId>& found,
+                         const Plan& plan) {
+  const auto is_elsewhere = [&](SlotId id) { return plan.slots[static_cast<size_t>(id)].device != device; };
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (!request.has(i) || request.in(i).layout != Layout::kCache || !is_elsewhere(found[i])) continue;
+    request.inputs[i]->layout = Layout::kPlain;
+    request.inputs[i]->capacity = 0;
+  }
+  for (size_t i = 0; i < request.outputs.size(); ++i) {
+    if (!request.wants(i) || request.out(i).capacity == 0) continue;
+    if (is_elsewhere(plan.inputs[plan.cache_of(*request.node.outputs[i])->input]))
+      request.outputs[i]->capacity = 0;
+  }
+  return request;
+}
+
 std::shared_ptr<const Kernel> PlanKernels::of_host(KernelRequest& request, std::string& reason) {
   backends_.host.choose_layouts(request);
   choose_tactic(request, backends_.host);

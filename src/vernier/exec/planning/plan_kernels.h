@@ -10,6 +10,10 @@ namespace vernier {
 std::optional<KernelRequest> request_at(const Node& node, const std::vector<SlotId>& found, const Plan& plan,
                                         PackedConstants& packed);
 
+// The same as a device is asked: what lies in caches elsewhere comes plain, and no output may lie there.
+KernelRequest request_on(int device, KernelRequest request, const std::vector<SlotId>& found,
+                         const Plan& plan);
+
 class PlanKernels {
  public:
   // All outlive this. A tactic that `choose` chooses becomes one of `choices`; one that no kernel of the host

@@ -68,18 +68,18 @@ SlotId PlanSlots::add(const Value& value, Slot::Home home, Layout layout, int de
   return id;
 }
 
-SlotId PlanSlots::add_cache(const Value& input, int64_t capacity) {
-  const SlotId id = add(input, Slot::Home::kInput, Layout::kCache);
+SlotId PlanSlots::add_cache(const Value& input, const CacheBinding& binding) {
+  const SlotId id = add(input, Slot::Home::kInput, Layout::kCache, binding.device);
   Operand& cache = at(id).operand;
-  cache.capacity = capacity;
+  cache.capacity = binding.capacity;
   if (!at(id).known || cache.rank() < 2 || !fits_cache(cache, cache))
     throw bad_input("input '{}' of {}{} cannot be a cache of {} rows", input.name,
-                    element_type_short_name(cache.element), dims_text(cache.dims), capacity);
+                    element_type_short_name(cache.element), dims_text(cache.dims), binding.capacity);
   return id;
 }
 
 SlotId PlanSlots::add_in_cache(const Value& value, SlotId past) {
-  const SlotId id = add(value, Slot::Home::kInput, Layout::kCache);
+  const SlotId id = add(value, Slot::Home::kInput, Layout::kCache, at(past).device);
   const Slot& memory = at(at(past).storage);
   const Operand& made = at(id).operand;
   if (!fits_cache(made, memory.operand))
@@ -150,9 +150,10 @@ SlotId PlanSlots::reordered(const Value& value, SlotId from, Layout layout) {
 
 SlotId PlanSlots::copied_to_cache(const Value& value, SlotId from, SlotId past) {
   Step step;
+  step.device = at(past).device;
   step.inputs = {from};
   step.outputs = {add_in_cache(value, past)};
-  step.kernel = make_reorder(backends_, kHost, at(from).operand, at(step.outputs[0]).operand);
+  step.kernel = make_reorder(backends_, step.device, at(from).operand, at(step.outputs[0]).operand);
   plan_.steps.push_back(std::move(step));
   return plan_.steps.back().outputs[0];
 }

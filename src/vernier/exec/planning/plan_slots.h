@@ -34,10 +34,10 @@ class PlanSlots {
   SlotId in(const Value& value, Layout layout, int device = kHost);
   SlotId plain(const Value& value) { return in(value, Layout::kPlain); }
   // An input in memory for so many rows. Both this and the next throw bad_input if there is no room.
-  SlotId add_cache(const Value& input, int64_t capacity);
+  SlotId add_cache(const Value& input, const CacheBinding& cache);
   // The value in the memory of that input.
   SlotId add_in_cache(const Value& value, SlotId past);
-  // The same, by a step that copies it there from where it lies plain.
+  // The same, by a step that copies it there from where it lies plain on the same device.
   SlotId copied_to_cache(const Value& value, SlotId from, SlotId past);
   // An output of the node is a part of what lies plain in `base`, from `offset` bytes on.
   void view(SlotId base, const Node& node, size_t output, size_t offset);

@@ -182,23 +182,27 @@ const SharedKernels::Made& ResizablePlan::kernel_of(const CopiedStep& copied, Ke
     return *given;
   }
   SharedKernels::Made asked{copied.signature, request.inputs, request.outputs, std::move(request)};
-  asked.device = ask(asked.request, copied.tactic, asked.kernel);
+  asked.device = ask(asked.request, plan_.steps[copied.index].found, copied.tactic, asked.kernel);
   asked.by_tactic = copied.tactic != nullptr && plan_.choices.tactics.contains(copied.tactic->first);
   return shared_.add(std::move(asked));
 }
 
-int ResizablePlan::ask(KernelRequest& request, const Tactic* tactic, std::shared_ptr<const Kernel>& kernel) {
+int ResizablePlan::ask(KernelRequest& request, const std::vector<SlotId>& found, const Tactic* tactic,
+                       std::shared_ptr<const Kernel>& kernel) {
   std::string reason;
   // At the other sizes a tactic may have been left out that did not serve there.
   if (tactic != nullptr) plan_.choices.tactics.insert(*tactic);
   for (int device = kHost + 1; device < static_cast<int>(plan_.devices.size()); ++device) {
-    KernelRequest asked = request;
+    KernelRequest asked = request_on(device, request, found, plan_);
     kernel = kernels_.of_accelerator(device, asked, reason);
     if (!kernel) continue;
     request.inputs = std::move(asked.inputs);
     request.outputs = std::move(asked.outputs);
     return device;
   }
+  KernelRequest on_host = request_on(kHost, request, found, plan_);
+  request.inputs = std::move(on_host.inputs);
+  request.outputs = std::move(on_host.outputs);
   kernel = kernels_.of_host(request, reason);
   return kHost;
 }
@@ -209,7 +213,7 @@ bool ResizablePlan::is_one_step(const SeparatedGroup& group) {
   auto request = request_at(*node, group.found, plan_, packed_);
   if (!request) return false;
   std::shared_ptr<const Kernel> kernel;
-  ask(*request, tactic_of(*node), kernel);
+  ask(*request, group.found, tactic_of(*node), kernel);
   return kernel != nullptr;
 }
 

@@ -65,8 +65,10 @@ class ResizablePlan {
   bool is_one_step(const SeparatedGroup& group);
   void resize_reorder(Step& step, const Step& before);
   const Tactic* tactic_of(const Node& node) const;
-  // The device that computes this, whose kernel becomes `kernel` and whose layouts the request gets.
-  int ask(KernelRequest& request, const Tactic* tactic, std::shared_ptr<const Kernel>& kernel);
+  // The device that computes this, whose inputs were `found`; its kernel becomes `kernel`, and the request
+  // gets its layouts.
+  int ask(KernelRequest& request, const std::vector<SlotId>& found, const Tactic* tactic,
+          std::shared_ptr<const Kernel>& kernel);
   // The same, or what a step like this one was given.
   const SharedKernels::Made& kernel_of(const CopiedStep& copied, KernelRequest request);
   // Whether the kernel reads and makes the slots that the step has.

@@ -10,7 +10,8 @@ constexpr size_t kNone = SIZE_MAX;
 
 class Scheduler {
  public:
-  explicit Scheduler(Plan& plan) : plan_(plan), made_by_(plan.slots.size(), kNone) {
+  explicit Scheduler(Plan& plan)
+      : plan_(plan), made_by_(plan.slots.size(), kNone), read_by_(plan.slots.size()) {
     for (size_t device = 1; device < plan.devices.size(); ++device)
       plan.streams.insert(plan.streams.end(), static_cast<size_t>(plan.devices[device]->stream_count()),
                           static_cast<int>(device));
@@ -28,21 +29,39 @@ class Scheduler {
   }
 
  private:
-  size_t& made_by(SlotId id) {
-    return made_by_[static_cast<size_t>(plan_.slots[static_cast<size_t>(id)].storage)];
+  size_t storage(SlotId id) const {
+    return static_cast<size_t>(plan_.slots[static_cast<size_t>(id)].storage);
+  }
+  size_t& made_by(SlotId id) { return made_by_[storage(id)]; }
+  // Only in caches is there something that is read before it is written.
+  bool lies_in_cache(SlotId id) const {
+    return id != kNoSlot && plan_.slots[storage(id)].operand.layout == Layout::kCache;
   }
 
   std::vector<size_t> producers(const Step& step) {
     std::vector<size_t> all;
     const auto add = [&](SlotId id) {
-      if (id == kNoSlot || made_by(id) == kNone) return;
-      if (std::find(all.begin(), all.end(), made_by(id)) == all.end()) all.push_back(made_by(id));
+      if (id != kNoSlot && made_by(id) != kNone) add_once(made_by(id), all);
     };
     for (const SlotId id : step.inputs) add(id);
     for (const auto& captured : step.captured) {
       for (const SlotId id : captured.second) add(id);
     }
     return all;
+  }
+
+  static void add_once(size_t step, std::vector<size_t>& all) {
+    if (std::find(all.begin(), all.end(), step) == all.end()) all.push_back(step);
+  }
+
+  // Those that read, or wrote, the cache that the step writes into.
+  void add_earlier_users(const Step& step, std::vector<size_t>& needed) {
+    for (const SlotId id : step.outputs) {
+      if (!lies_in_cache(id)) continue;
+      if (made_by(id) != kNone) add_once(made_by(id), needed);
+      for (const size_t reader : read_by_[storage(id)]) add_once(reader, needed);
+      read_by_[storage(id)].clear();
+    }
   }
 
   // That of a producer that nothing has followed so far, else the one that has waited longest for work.
@@ -61,7 +80,8 @@ class Scheduler {
 
   void add(size_t s) {
     Step& step = plan_.steps[s];
-    const auto needed = producers(step);
+    auto needed = producers(step);
+    add_earlier_users(step, needed);
     if (step.device != kHost) {
       step.stream = stream_for(step, needed);
       last_[static_cast<size_t>(step.stream)] = s;
@@ -72,14 +92,18 @@ class Scheduler {
       step.waits.push_back(producer);
       other.is_awaited = true;
     }
+    for (const SlotId id : step.inputs) {
+      if (lies_in_cache(id)) read_by_[storage(id)].push_back(s);
+    }
     for (const SlotId id : step.outputs) {
       if (id != kNoSlot) made_by(id) = s;
     }
   }
 
   Plan& plan_;
-  std::vector<size_t> made_by_;  // by slot that owns memory
-  std::vector<size_t> last_;     // step of each stream
+  std::vector<size_t> made_by_;               // by slot that owns memory
+  std::vector<std::vector<size_t>> read_by_;  // likewise, since it was made
+  std::vector<size_t> last_;                  // step of each stream
 };
 
 }  // namespace

@@ -29,7 +29,10 @@ std::optional<Place> bias_of(const HeadsPlace& heads, ElementType type) {
 class Maker {
  public:
   Maker(const KernelRequest& request, const AttentionPlan& plan)
-      : request_(request), kernel_(std::make_unique<CudaKernel>(request, "attention")), plan_(plan) {}
+      : request_(request),
+        kernel_(std::make_unique<CudaKernel>(request, "attention")),
+        plan_(plan),
+        is_biased_(plan.q.bias >= 0 || plan.k.bias >= 0) {}
 
   std::unique_ptr<CudaKernel> make() {
     AttentionPlaces places{.q = queries(),
@@ -39,7 +42,10 @@ class Maker {
                            .padding = input(plan_.padding.input),
                            .counts = input(plan_.valid_keys)};
     if (places.counts) places.form = AttentionPlaces::Counts::kNumbers;
-    return add_attention(*kernel_, plan_, places, plan_.past_k.rows) ? std::move(kernel_) : nullptr;
+    if (!add_attention(*kernel_, plan_, places, plan_.past_k.rows)) return nullptr;
+    // What is added to them is rounded as they are stored.
+    if (is_biased_ && plan_.element != ElementType::kFloat) kernel_->contract.operands = plan_.element;
+    return std::move(kernel_);
   }
 
  private:
@@ -91,6 +97,7 @@ class Maker {
   const KernelRequest& request_;
   std::unique_ptr<CudaKernel> kernel_;
   AttentionPlan plan_;
+  bool is_biased_;
 };
 
 template <std::optional<AttentionPlan> (*kPlanOf)(const KernelRequest&)>

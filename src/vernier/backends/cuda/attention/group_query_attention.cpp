@@ -31,7 +31,10 @@ class Maker {
                            .form = AttentionPlaces::Counts::kLastKeys,
                            .longest = cache_.longest,
                            .has_zero_sinks = cache_.smooth};
-    return add_attention(*kernel_, plan_, places, 0) ? std::move(kernel_) : nullptr;
+    if (!add_attention(*kernel_, plan_, places, 0)) return nullptr;
+    // What is turned is rounded as it is stored.
+    if (cache_.half > 0 && plan_.element != ElementType::kFloat) kernel_->contract.operands = plan_.element;
+    return std::move(kernel_);
   }
 
  private:

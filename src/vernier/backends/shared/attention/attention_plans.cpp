@@ -89,7 +89,9 @@ void lay_out_attention_caches(KernelRequest& request, std::span<const size_t> ca
                           {ops::group_query::kPastValue, ops::group_query::kPresentValue}});
   }
   constexpr size_t kMultiHeadPast = 6;
-  const size_t past = op == "MultiHeadAttention" ? kMultiHeadPast : kPastKey;
+  const bool is_multi_head = op == "MultiHeadAttention";
+  if (!is_multi_head && (op != "Attention" || request.node.domain == "com.microsoft")) return;
+  const size_t past = is_multi_head ? kMultiHeadPast : kPastKey;
   lay_out_heads(request, caches, {{kK, -1}, {kV, -1}, {past, kPresentKey}, {past + 1, kPresentValue}});
 }
 

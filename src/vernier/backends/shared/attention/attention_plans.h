@@ -12,7 +12,8 @@ std::optional<AttentionPlan> plan_packed_attention(const KernelRequest& request)
 // MultiHeadAttention of com.microsoft.
 std::optional<AttentionPlan> plan_multi_head_attention(const KernelRequest& request);
 
-// Lets what attention operators read of the inputs `caches` lie there, and their present behind the past.
+// Lets what these operators read of the inputs `caches` lie there, and their present behind the past. Does
+// nothing for others.
 void lay_out_attention_caches(KernelRequest& request, std::span<const size_t> caches);
 
 }  // namespace vernier
