@@ -91,7 +91,6 @@ class SimulatedDevice : public Device {
   HappensBefore order_;
   std::unique_ptr<Executor> executor_;
   DeviceFaultCounter faults_{options_.fault};
-  std::atomic<size_t> seen_{0};  // of what the fault is in
   std::atomic<size_t> copied_bytes_{0};
   mutable std::mutex mutex_;
   std::map<std::vector<std::string>, Commands> captured_;  // by their names, where a replay is to be stale
