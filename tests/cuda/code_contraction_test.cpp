@@ -139,6 +139,39 @@ INSTANTIATE_TEST_SUITE_P(Products, LibraryCodesTest, testing::ValuesIn(products(
 INSTANTIATE_TEST_SUITE_P(Convolutions, LibraryCodesTest, testing::ValuesIn(convolutions()));
 INSTANTIATE_TEST_SUITE_P(ChannelsLast, LibraryCodesTest, testing::ValuesIn(channels_last(convolutions())));
 
+// As where windows are more than the cache of a device holds.
+class PiecesTest : public testing::TestWithParam<Case> {};
+
+TEST_P(PiecesTest, RowsThatAreGatheredPieceByPieceMakeTheSame) {
+  if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+  const SoftwareGpu gpu = reset_software_gpu();
+  Opened lt(gpu.driver);
+  constexpr int64_t kFewCodes = 400;
+  expect_reference(
+      GetParam(), gpu, lt.context, {}, [](const CudaKernel&) {},
+      [&](const KernelRequest& request, std::string& reason) {
+        return make_library_code_contraction(request, lt.cublaslt, reason, kFewCodes);
+      });
+  EXPECT_GT(software_cublaslt().chosen.size(), 1U);
+  EXPECT_EQ(software_cublaslt().live, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Windows, PiecesTest, testing::ValuesIn([] {
+                           auto cases = convolutions();
+                           std::erase_if(
+                               cases, [](const Case& each) { return !each.inputs.starts_with("%x: u8[2,"); });
+                           return channels_last(std::move(cases));
+                         }()));
+
+TEST(CodeRowsTest, PiecesAreAboutAsLargeAsOneAnother) {
+  CodeRows rows = rows_of_matrix({1001, 64});
+  std::vector<int64_t> counts;
+  for (const RowPiece& piece : rows.pieces(64 * 300)) counts.push_back(piece.count);
+  EXPECT_THAT(counts, testing::ElementsAre(251, 251, 251, 248));
+  EXPECT_EQ(rows.pieces(1).size(), 1001U);
+  EXPECT_EQ(rows.pieces(int64_t{1} << 30).size(), 1U);
+}
+
 // What the library does not multiply: few columns, batches that broadcast, groups of channels.
 std::vector<Case> own_only() {
   const std::string window =
