@@ -139,6 +139,28 @@ INSTANTIATE_TEST_SUITE_P(Products, LibraryCodesTest, testing::ValuesIn(products(
 INSTANTIATE_TEST_SUITE_P(Convolutions, LibraryCodesTest, testing::ValuesIn(convolutions()));
 INSTANTIATE_TEST_SUITE_P(ChannelsLast, LibraryCodesTest, testing::ValuesIn(channels_last(convolutions())));
 
+// Columns that are no multiple of four get others of zeros where they are known.
+std::vector<Case> odd_columns() {
+  return all({
+      {"%a: i8[5,8]", "%y: i32[5,5] = MatMulInteger(%a, %b)", codes("b", "i8", {8, 5})},
+      {"%a: u8[3,5,7], %p: u8[]", "%y: i32[3,5,3] = MatMulInteger(%a, %b, %p, %bz)",
+       codes("b", "u8", {7, 3}) + kZeros},
+      {"%a: u8[3,7]", "%y: u8[3,3] = QLinearMatMul(%a, %as, %az, %b, %bs, %bz, %ys, %z)",
+       codes("b", "u8", {7, 3}) + kScales + kZeros},
+      {"%x: u8[3,4,3,5], %p: u8[]", "%y: i32[3,3,3,3] = ConvInteger(%x, %w, %p) {pads=ints[1, 0, 1, 0]}",
+       codes("w", "i8", {3, 4, 3, 3})},
+  });
+}
+
+std::vector<Case> odd_channels() {
+  auto cases = odd_columns();
+  cases.erase(cases.begin(), cases.end() - 1);
+  return channels_last(std::move(cases));
+}
+
+INSTANTIATE_TEST_SUITE_P(OddColumns, LibraryCodesTest, testing::ValuesIn(odd_columns()));
+INSTANTIATE_TEST_SUITE_P(OddChannels, LibraryCodesTest, testing::ValuesIn(odd_channels()));
+
 // As where windows are more than the cache of a device holds.
 class PiecesTest : public testing::TestWithParam<Case> {};
 

@@ -74,8 +74,9 @@ std::unique_ptr<CudaKernel> make_quantizing(const KernelRequest& request, std::s
 
 EmittedPointwise add_pointwise(CudaKernel& kernel, const KernelRequest& request,
                                const pointwise::Program& program,
-                               const std::function<CudaKernel::Place(size_t)>& place) {
-  EmittedPointwise emitted = emit_pointwise(request, program);
+                               const std::function<CudaKernel::Place(size_t)>& place,
+                               const GivenSteps& given) {
+  EmittedPointwise emitted = emit_pointwise(request, program, given);
   PointwiseParameters parameters{};
   parameters.count = request.out().size();
   std::copy(emitted.walk.begin(), emitted.walk.end(), parameters.sizes);

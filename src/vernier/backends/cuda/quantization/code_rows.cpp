@@ -139,8 +139,8 @@ void add_gathering(CudaKernel& kernel, const CodeRows& rows, const RowPiece& pie
 }
 
 CudaKernel::Place packed_rows(CudaKernel& kernel, const KernelRequest& request, const Tensor& codes,
-                              const CodeRows& rows, bool flips) {
-  const auto bytes = static_cast<size_t>(rows.count() * rows.length());
+                              const CodeRows& rows, bool flips, int64_t count) {
+  const auto bytes = static_cast<size_t>(count * rows.length());
   const auto fill = [rows, flips, bytes, source = codes](std::byte* to) {
     const auto* from = static_cast<const std::byte*>(source.raw());
     const auto flip = flips ? std::byte{0x80} : std::byte{0};
@@ -148,7 +148,8 @@ CudaKernel::Place packed_rows(CudaKernel& kernel, const KernelRequest& request, 
     for_each_code(
         rows, [&](int64_t row, int64_t k, int64_t code) { to[row * rows.length() + k] = from[code] ^ flip; });
   };
-  return kernel.constant(request.pack(codes, form_of(rows, flips, "rows of codes"), bytes, fill));
+  return kernel.constant(
+      request.pack(codes, form_of(rows, flips, fmt::format("{} rows of codes", count)), bytes, fill));
 }
 
 CudaKernel::Place packed_sums(CudaKernel& kernel, const KernelRequest& request, const Tensor& codes,

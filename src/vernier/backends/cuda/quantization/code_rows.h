@@ -42,10 +42,10 @@ CodeRows rows_of_weights(const Dims& dims);
 void add_gathering(CudaKernel& kernel, const CodeRows& rows, const RowPiece& piece, bool flips,
                    const CudaKernel::Place& codes, const std::optional<CudaKernel::Place>& zero,
                    const CudaKernel::Place& to);
-// All of them of a constant, which is part of no image, once for an engine; and the sums of its rows, as
-// INT32.
+// All of them of a constant, which is part of no image, once for an engine, with rows of zeros behind them up
+// to `count`; and the sums of its own rows, as INT32.
 CudaKernel::Place packed_rows(CudaKernel& kernel, const KernelRequest& request, const Tensor& codes,
-                              const CodeRows& rows, bool flips);
+                              const CodeRows& rows, bool flips, int64_t count);
 CudaKernel::Place packed_sums(CudaKernel& kernel, const KernelRequest& request, const Tensor& codes,
                               const CodeRows& rows, bool flips);
 // Adds the launch that sums each of `count` rows of `length` codes of `element`.

@@ -24,8 +24,12 @@ CudaKernel::Place behind(CudaKernel::Place place, int64_t bytes) {
 
 Factors factors_of(const KernelRequest& request, const CodeContraction& asked) {
   const Operand &a = request.in(asked.a.codes), &b = request.in(asked.b.codes);
-  if (asked.convolution) return {{rows_of_windows(a, *asked.convolution)}, {rows_of_weights(b.dims)}};
-  return {{rows_of_matrix(a.dims)}, {asked.transpose_b ? rows_of_matrix(b.dims) : columns_of_matrix(b.dims)}};
+  const int64_t columns = asked.product.parameters.n;
+  if (asked.convolution)
+    return {{rows_of_windows(a, *asked.convolution)}, {rows_of_weights(b.dims)}, columns};
+  return {{rows_of_matrix(a.dims)},
+          {asked.transpose_b ? rows_of_matrix(b.dims) : columns_of_matrix(b.dims)},
+          columns};
 }
 
 std::vector<RowPiece> pieces_of(const CodeContraction& asked, const Rows& a, int64_t most_gathered) {
@@ -33,9 +37,11 @@ std::vector<RowPiece> pieces_of(const CodeContraction& asked, const Rows& a, int
   return a.rows.pieces(most_gathered);
 }
 
-Product product_of(const CodeContraction& asked, int64_t length, int64_t rows) {
+Product product_of(const CodeContraction& asked, const Factors& factors, int64_t rows) {
+  const int64_t length = factors.a.rows.length();
   Product product = asked.product;
   ProductParameters& p = product.parameters;
+  p.n = static_cast<int>(factors.columns);
   if (product.batch_rank == 0) p.m = static_cast<int>(rows);
   p.k = static_cast<int>(length);
   p.a_row = p.b_column = length;
@@ -77,11 +83,12 @@ std::optional<CudaKernel::Place> ContractionBuilder::outside() const {
   return CudaKernel::input(*asked_.a.zero);
 }
 
-CudaKernel::Place ContractionBuilder::right(const Rows& b) {
+CudaKernel::Place ContractionBuilder::right(const Rows& b, int64_t columns) {
   const Tensor* known = request_.in(asked_.b.codes).constant;
   const auto codes = CudaKernel::input(asked_.b.codes);
-  if (b.lie_so()) return codes;
-  if (known != nullptr) return packed_rows(kernel_, request_, *known, b.rows, b.flips);
+  if (b.lie_so() && columns == asked_.product.parameters.n) return codes;
+  if (known != nullptr)
+    return packed_rows(kernel_, request_, *known, b.rows, b.flips, std::max(columns, b.rows.count()));
   const auto to = codes_of_rows(b.rows, b.rows.count());
   add_gathering(kernel_, b.rows, b.rows.all(), b.flips, codes, std::nullopt, to);
   return to;
@@ -97,13 +104,13 @@ CudaKernel::Place ContractionBuilder::right_sums(const Rows& b, const CudaKernel
 
 bool ContractionBuilder::multiply(const Factors& factors, const std::vector<RowPiece>& pieces,
                                   const Multiply& multiply) {
-  const auto b = right(factors.b);
+  const auto b = right(factors.b, factors.columns);
   sums_.a_shift = factors.a.shift();
   sums_.b_shift = factors.b.shift();
   if (!is_symmetric(request_, asked_.a, sums_.a_shift)) sums_.b_sums = right_sums(factors.b, b);
   if (!is_symmetric(request_, asked_.b, sums_.b_shift)) sums_.a_sums = sums_of_rows(factors.a.rows);
-  to_output_ = to_output_ && !sums_.a_sums && !sums_.b_sums;
-  const auto to = target();
+  to_output_ = to_output_ && factors.columns == asked_.product.parameters.n && !sums_.a_sums && !sums_.b_sums;
+  const auto to = target(factors.columns);
   const bool gathers = !factors.a.lie_so();
   Place gathered;
   if (gathers) gathered = codes_of_rows(factors.a.rows, pieces.front().count);
@@ -115,14 +122,15 @@ bool ContractionBuilder::multiply(const Factors& factors, const std::vector<RowP
     if (sums_.a_sums)
       add_sums(kernel_, piece.count, factors.a.rows.length(), element_of(factors.a, asked_.a), a,
                behind(*sums_.a_sums, piece.first * kSumBytes));
-    const int64_t columns = asked_.product.parameters.n;
-    if (!multiply(a, b, behind(to, piece.first * columns * kSumBytes), piece.count)) return false;
+    if (!multiply(a, b, behind(to, piece.first * factors.columns * kSumBytes), piece.count)) return false;
   }
   return true;
 }
 
-CudaKernel::Place ContractionBuilder::target() {
-  const auto bytes = static_cast<size_t>(asked_.sums.size() * kSumBytes);
+CudaKernel::Place ContractionBuilder::target(int64_t columns) {
+  const int64_t rows = asked_.sums.size() / asked_.product.parameters.n;
+  const auto bytes = static_cast<size_t>(rows * columns * kSumBytes);
+  sums_.columns = columns;
   return sums_.sums = to_output_ ? CudaKernel::output() : kernel_.more_scratch(bytes);
 }
 

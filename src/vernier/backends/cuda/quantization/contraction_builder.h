@@ -17,6 +17,7 @@ struct Rows {
 
 struct Factors {
   Rows a, b;
+  int64_t columns = 0;  // of the product: those of the contraction, and perhaps zeros behind them
 };
 // As they lie, or are gathered.
 Factors factors_of(const KernelRequest& request, const CodeContraction& asked);
@@ -24,8 +25,8 @@ Factors factors_of(const KernelRequest& request, const CodeContraction& asked);
 inline constexpr int64_t kMostGathered = int64_t{32} << 20;
 // Gathered rows are multiplied while they are in the cache, and need no more memory than this.
 std::vector<RowPiece> pieces_of(const CodeContraction& asked, const Rows& a, int64_t most_gathered);
-// The product of rows with rows, all of `length` codes; of one matrix so many rows.
-Product product_of(const CodeContraction& asked, int64_t length, int64_t rows);
+// The product of rows with rows; of one matrix so many rows.
+Product product_of(const CodeContraction& asked, const Factors& factors, int64_t rows);
 // What kernels are called: "int8-product", "int8-convolution".
 std::string what_of(const CodeContraction& asked);
 
@@ -40,14 +41,14 @@ class ContractionBuilder {
 
   // Adds all that comes before the epilogue, piece by piece of the rows of a. False where `multiply` fails.
   bool multiply(const Factors& factors, const std::vector<RowPiece>& pieces, const Multiply& multiply);
-  // Where sums are to be written.
-  Place target();
+  // Where sums are to be written, rows of so many columns.
+  Place target(int64_t columns);
   // Adds the epilogue. False, with `reason`, for what cannot follow.
   bool finish(std::string& reason);
 
  private:
   std::optional<Place> outside() const;
-  Place right(const Rows& b);
+  Place right(const Rows& b, int64_t columns);
   Place right_sums(const Rows& b, const Place& rows);
   Place codes_of_rows(const CodeRows& rows, int64_t count);
   Place sums_of_rows(const CodeRows& rows);

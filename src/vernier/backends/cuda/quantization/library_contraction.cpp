@@ -17,25 +17,31 @@ struct LibraryProduct {
   LtHandle handle;
 };
 
-// Its products of INT8 have rows of both factors of whole words, as many columns, and no batches that
-// broadcast.
+int64_t rounded_up(int64_t count, int64_t to) {
+  return (count + to - 1) / to * to;
+}
+
+// Its products of INT8 have rows of both factors of whole words, a multiple of four columns, and no batches
+// that broadcast. A known matrix gets columns of zeros.
 std::optional<LibraryProduct> library_product(const KernelRequest& request, CublasLt& library,
                                               std::string& reason) {
   constexpr int64_t kWord = 4, kPack = 16;
   if (!multiplies_codes(request.node)) return std::nullopt;
   auto asked = code_contraction(request, reason);
   if (!asked) return std::nullopt;
-  if (asked->product.parameters.n % kWord != 0 || (asked->convolution && asked->convolution->groups > 1)) {
-    reason = "cuBLASLt multiplies codes by whole words of columns, and no groups of channels";
+  Factors factors = factors_of(request, *asked);
+  const bool grows = request.in(asked->b.codes).constant != nullptr && asked->product.batch_rank == 0;
+  if (grows) factors.columns = rounded_up(factors.columns, kWord);
+  if (factors.columns % kWord != 0 || (asked->convolution && asked->convolution->groups > 1)) {
+    reason = "cuBLASLt multiplies codes by a multiple of four columns, and no groups of channels";
     return std::nullopt;
   }
-  Factors factors = factors_of(request, *asked);
   factors.a.flips = request.in(asked->a.codes).element == ElementType::kUint8;
   factors.b.flips = request.in(asked->b.codes).element == ElementType::kUint8;
   const int64_t depth = factors.a.rows.depth;
   // What is gathered may as well be aligned.
   if (factors.a.flips || !factors.a.rows.lie_so() || depth % kWord != 0) {
-    for (Rows* each : {&factors.a, &factors.b}) each->rows.pad((depth + kPack - 1) / kPack * kPack);
+    for (Rows* each : {&factors.a, &factors.b}) each->rows.pad(rounded_up(depth, kPack));
   }
   const LtHandle handle = library.handle(reason);
   if (handle == nullptr) return std::nullopt;
@@ -45,8 +51,7 @@ std::optional<LibraryProduct> library_product(const KernelRequest& request, Cubl
 // Of so many rows of a. Null, with `reason`, for batches without one step.
 std::shared_ptr<LtMultiplication> multiplication_of(const LibraryProduct& made, CublasLt& library,
                                                     int64_t rows, std::string& reason) {
-  const auto product =
-      lt_product(product_of(made.asked, made.factors.a.rows.length(), rows), ElementType::kInt8, reason);
+  const auto product = lt_product(product_of(made.asked, made.factors, rows), ElementType::kInt8, reason);
   if (!product) return nullptr;
   return std::make_shared<LtMultiplication>(*product, LtTypes{kLtCompute32I, kLtInt32, kLtInt8, kLtInt32},
                                             library, made.handle);

@@ -33,7 +33,7 @@ Kernels make_grouped(const KernelRequest& request, const CodeContraction& asked,
                                                     {"W", std::string(device_type(w.element))}}),
                  grid_over(asked.sums.size()), parameters,
                  {{&P::x, CudaKernel::input(asked.a.codes)}, {&P::w, CudaKernel::input(asked.b.codes)}},
-                 {{&P::y, builder.target()}});
+                 {{&P::y, builder.target(asked.product.parameters.n)}});
   if (asked.a.zero) kernel->add_pointer(offsetof(P, x_zero), CudaKernel::input(*asked.a.zero));
   if (asked.b.zero) kernel->add_pointer(offsetof(P, w_zero), CudaKernel::input(*asked.b.zero));
   return builder.finish(reason) ? std::move(kernel) : nullptr;
@@ -50,7 +50,7 @@ Kernels make(const KernelRequest& request, std::string& reason) {
                            ElementType::kInt32, ElementType::kInt32};
   const auto multiply = [&](const CudaKernel::Place& a, const CudaKernel::Place& b,
                             const CudaKernel::Place& sums, int64_t rows) {
-    const Product product = product_of(*asked, factors.a.rows.length(), rows);
+    const Product product = product_of(*asked, factors, rows);
     return add_product(*kernel, product, types, a, b, sums, reason);
   };
   const auto pieces = pieces_of(*asked, factors.a, kMostGathered);
