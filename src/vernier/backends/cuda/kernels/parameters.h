@@ -138,6 +138,13 @@ struct CodeConvolutionParameters {
   int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3];
 };
 
+struct TableParameters {
+  const void* x;
+  const void* table;
+  void* y;
+  i64 count;
+};
+
 struct TriangleParameters {
   const void* x;
   const void* k;  // null: 0
