@@ -248,10 +248,10 @@ class Emitter {
         "  const IDX packs = (IDX)(p.count / {});\n"
         "  bool fault = false;\n"
         "  for (i64 i = thread; i < packs; i += step) elements<{}>(p, (IDX)i * {}, fault);\n"
-        "  if (thread < p.count - packs * (i64){}) elements<1>(p, packs * {} + thread, fault);\n"
+        "  for (i64 i = (i64)packs * {} + thread; i < p.count; i += step) elements<1>(p, (IDX)i, fault);\n"
         "  if (fault) *(volatile int*)p.faults = p.fault;\n}}\n",
         is_small ? "i32" : "i64", loads, offsets(), lines_, stores, result_.width, result_.width,
-        result_.width, result_.width, result_.width);
+        result_.width, result_.width);
   }
 
   const KernelRequest& request_;
