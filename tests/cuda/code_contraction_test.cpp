@@ -139,6 +139,61 @@ INSTANTIATE_TEST_SUITE_P(Products, LibraryCodesTest, testing::ValuesIn(products(
 INSTANTIATE_TEST_SUITE_P(Convolutions, LibraryCodesTest, testing::ValuesIn(convolutions()));
 INSTANTIATE_TEST_SUITE_P(ChannelsLast, LibraryCodesTest, testing::ValuesIn(channels_last(convolutions())));
 
+// Columns that are no multiple of four get others of zeros where they are known.
+std::vector<Case> odd_columns() {
+  return all({
+      {"%a: i8[5,8]", "%y: i32[5,5] = MatMulInteger(%a, %b)", codes("b", "i8", {8, 5})},
+      {"%a: u8[3,5,7], %p: u8[]", "%y: i32[3,5,3] = MatMulInteger(%a, %b, %p, %bz)",
+       codes("b", "u8", {7, 3}) + kZeros},
+      {"%a: u8[3,7]", "%y: u8[3,3] = QLinearMatMul(%a, %as, %az, %b, %bs, %bz, %ys, %z)",
+       codes("b", "u8", {7, 3}) + kScales + kZeros},
+      {"%x: u8[3,4,3,5], %p: u8[]", "%y: i32[3,3,3,3] = ConvInteger(%x, %w, %p) {pads=ints[1, 0, 1, 0]}",
+       codes("w", "i8", {3, 4, 3, 3})},
+  });
+}
+
+std::vector<Case> odd_channels() {
+  auto cases = odd_columns();
+  cases.erase(cases.begin(), cases.end() - 1);
+  return channels_last(std::move(cases));
+}
+
+INSTANTIATE_TEST_SUITE_P(OddColumns, LibraryCodesTest, testing::ValuesIn(odd_columns()));
+INSTANTIATE_TEST_SUITE_P(OddChannels, LibraryCodesTest, testing::ValuesIn(odd_channels()));
+
+// As where windows are more than the cache of a device holds.
+class PiecesTest : public testing::TestWithParam<Case> {};
+
+TEST_P(PiecesTest, RowsThatAreGatheredPieceByPieceMakeTheSame) {
+  if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+  const SoftwareGpu gpu = reset_software_gpu();
+  Opened lt(gpu.driver);
+  constexpr int64_t kFewCodes = 400;
+  expect_reference(
+      GetParam(), gpu, lt.context, {}, [](const CudaKernel&) {},
+      [&](const KernelRequest& request, std::string& reason) {
+        return make_library_code_contraction(request, lt.cublaslt, reason, kFewCodes);
+      });
+  EXPECT_GT(software_cublaslt().chosen.size(), 1U);
+  EXPECT_EQ(software_cublaslt().live, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Windows, PiecesTest, testing::ValuesIn([] {
+                           auto cases = convolutions();
+                           std::erase_if(
+                               cases, [](const Case& each) { return !each.inputs.starts_with("%x: u8[2,"); });
+                           return channels_last(std::move(cases));
+                         }()));
+
+TEST(CodeRowsTest, PiecesAreAboutAsLargeAsOneAnother) {
+  CodeRows rows = rows_of_matrix({1001, 64});
+  std::vector<int64_t> counts;
+  for (const RowPiece& piece : rows.pieces(64 * 300)) counts.push_back(piece.count);
+  EXPECT_THAT(counts, testing::ElementsAre(251, 251, 251, 248));
+  EXPECT_EQ(rows.pieces(1).size(), 1001U);
+  EXPECT_EQ(rows.pieces(int64_t{1} << 30).size(), 1U);
+}
+
 // What the library does not multiply: few columns, batches that broadcast, groups of channels.
 std::vector<Case> own_only() {
   const std::string window =

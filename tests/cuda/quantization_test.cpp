@@ -100,6 +100,28 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"%x: f4e2m1[2,64], %s: f8e8m0[2,2]", "%y: f32[2,64]" + kD + ") {axis=1, block_size=32}"},
         Case{"%x: i8[48], %s: f16[]", "%y: f32[48]" + kD + ") {output_dtype=1}"}));
 
+const std::string kAffine = numbers("xs", {0.11F}) + "const %xz = u8[] hex\"64\"\n" + numbers("ys", {0.04F}) +
+                            "const %yz = u8[] hex\"03\"\n";
+
+// Operators of codes that are tables; every code comes.
+std::vector<int64_t> every_code() {
+  std::vector<int64_t> codes(261);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<int64_t>(i % 256);
+  return codes;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tables, QuantizationTest,
+    testing::Values(
+        Case{"%x: u8[261]",
+             "%y: u8[261] = com.microsoft::QLinearSigmoid(%x, %xs, %xz, %ys, %yz)",
+             kAffine,
+             {{0, every_code()}}},
+        Case{"%x: u8[261]",
+             "%y: u8[261] = com.microsoft::QLinearLeakyRelu(%x, %xs, %xz, %ys, %yz) {alpha = float 0.1}",
+             kAffine,
+             {{0, every_code()}}}));
+
 const std::string kDynamic = "%y: u8[DIMS], %s: f32[], %z: u8[] = DynamicQuantizeLinear(%x)";
 std::string dynamic(const std::string& dims) {
   std::string line = kDynamic;

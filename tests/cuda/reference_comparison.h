@@ -111,12 +111,15 @@ inline Tensor drawn(const Operand& operand, std::mt19937& random) {
   return Tensor::from_doubles(operand.element, operand.dims, values);
 }
 
+using MakeKernelOf = std::function<std::unique_ptr<CudaKernel>(const KernelRequest&, std::string& reason)>;
+
 // The node's kernel, on operands that are drawn, against the reference. `libraries` as
-// make_cuda_kernel has them; `made` sees the kernel before it runs.
+// make_cuda_kernel has them; `made` sees the kernel before it runs; `make` makes it, if it is given.
 inline void expect_reference(
     const Case& given_case, const SoftwareGpu& gpu, const Context& context,
     const KernelLibraries& libraries = {},
-    const std::function<void(const CudaKernel&)>& made = [](const CudaKernel&) {}) {
+    const std::function<void(const CudaKernel&)>& made = [](const CudaKernel&) {},
+    const MakeKernelOf& make = {}) {
   CudaDevice device(context);
   const Compiler compiler(gpu.nvrtc, "sm_90a");
   ProgramStore programs(context, compiler);
@@ -128,8 +131,9 @@ inline void expect_reference(
   }
   lay_out_caches(*request, given_case.caches);
   std::string reason;
-  const auto kernel = given_case.fault ? make_faulty_sums(*given_case.fault, *request, reason)
-                                       : make_cuda_kernel(*request, reason, libraries);
+  const auto kernel = make               ? make(*request, reason)
+                      : given_case.fault ? make_faulty_sums(*given_case.fault, *request, reason)
+                                         : make_cuda_kernel(*request, reason, libraries);
   ASSERT_NE(kernel, nullptr) << reason;
   kernel->install(device, programs);
   made(*kernel);

@@ -59,6 +59,9 @@ class CudaKernel : public Kernel {
   void call(const std::vector<Place>& places, Call enqueue);
   // Working memory of the kernel beside what it has already; 256-byte aligned where that begins so.
   Place more_scratch(size_t bytes);
+  Place more_scratch(int64_t elements, ElementType type) {
+    return more_scratch(static_cast<size_t>(elements) * element_size(type));
+  }
 
   // The kernel reports data that the operator has no value for, by `number` and `word` of the last launch's
   // parameters.

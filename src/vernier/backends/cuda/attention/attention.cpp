@@ -54,7 +54,7 @@ class Maker {
     const Place from = place_of(q, plan_.element);
     if (q.bias < 0) return from;
     const HeadsPlace to = HeadsPlace::separate(-1, {q.batch, q.heads, q.rows, q.size});
-    const Place y = take_scratch(*kernel_, q.batch * to.batch_stride, plan_.element);
+    const Place y = kernel_->more_scratch(q.batch * to.batch_stride, plan_.element);
     add_head_rows(*kernel_, {.element = plan_.element,
                              .from = q,
                              .to = to,
@@ -78,7 +78,7 @@ class Maker {
                   .to = to,
                   .x = from,
                   .y = is_wanted ? CudaKernel::output(static_cast<size_t>(present.output))
-                                 : take_scratch(*kernel_, added.batch * to.batch_stride, plan_.element),
+                                 : kernel_->more_scratch(added.batch * to.batch_stride, plan_.element),
                   .bias = bias_of(added, plan_.element),
                   .appends = true,
                   .old_rows = past.rows};

@@ -162,7 +162,7 @@ bool add_decoding(CudaKernel& kernel, P p, const AttentionPlan& plan, const Atte
   launch(kernel, std::move(*program), p, places);
   if (p.splits == 1) return true;
   const int64_t results = plan.q.batch * plan.q.heads * plan.q.rows;
-  const auto partials = take_scratch(kernel, results * p.splits * (plan.v.size + 2), ElementType::kFloat);
+  const auto partials = kernel.more_scratch(results * p.splits * (plan.v.size + 2), ElementType::kFloat);
   kernel.add_pointer(offsetof(P, partials), partials);
   launch(kernel, program_of("joined_attention", definitions, grid_of_blocks(results, plan.v.size)), p,
          places);
@@ -171,14 +171,6 @@ bool add_decoding(CudaKernel& kernel, P p, const AttentionPlan& plan, const Atte
 }
 
 }  // namespace
-
-CudaKernel::Place take_scratch(CudaKernel& kernel, int64_t elements, ElementType type) {
-  constexpr size_t kAlignment = 256;
-  const size_t at = kernel.scratch_bytes;
-  const size_t bytes = static_cast<size_t>(elements) * element_size(type);
-  kernel.scratch_bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  return CudaKernel::scratch(at);
-}
 
 bool add_attention(CudaKernel& kernel, const AttentionPlan& plan, const AttentionPlaces& places,
                    int64_t past) {

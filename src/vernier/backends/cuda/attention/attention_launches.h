@@ -20,9 +20,6 @@ struct AttentionPlaces {
   bool has_zero_sinks = false;  // one for each head, a score of 0
 };
 
-// Bytes of working memory, handed out one behind another.
-CudaKernel::Place take_scratch(CudaKernel& kernel, int64_t elements, ElementType type);
-
 // Adds launches to `kernel`, whose contract they set. Of the plan the places of operands in memory and the
 // attributes count: keys and values are those of `plan.k` and `plan.v`, all of them, and `past` rows of them
 // come before the first query. False where a program has no room for so many keys.

@@ -75,7 +75,7 @@ class Maker {
   Place queries() {
     if (cache_.half == 0) return place_of(cache_.q);
     HeadRows rows = rows_of(cache_.q, plan_.q);
-    rows.y = take_scratch(*kernel_, plan_.q.batch * plan_.q.batch_stride, plan_.element);
+    rows.y = kernel_->more_scratch(plan_.q.batch * plan_.q.batch_stride, plan_.element);
     rows.rotation = rotation();
     add_head_rows(*kernel_, rows);
     return rows.y;
@@ -85,7 +85,7 @@ class Maker {
                const HeadsPlace& all) {
     HeadRows rows = rows_of(added, all);
     rows.y = request_.wants(present) ? CudaKernel::output(present)
-                                     : take_scratch(*kernel_, all.batch * all.batch_stride, plan_.element);
+                                     : kernel_->more_scratch(all.batch * all.batch_stride, plan_.element);
     if (past == kPastKey) rows.rotation = rotation();
     rows.appends = true;
     if (cache_.old_rows > 0 && !lies_behind(request_, present, past)) rows.past = CudaKernel::input(past);

@@ -7,7 +7,7 @@ extern "C" __global__ void run(const WindowParameters p) {
   const u8 outside = p.zero == nullptr ? (u8)0 : *(const u8*)p.zero, flip = FLIPS ? 0x80 : 0;
   const i64 step = (i64)gridDim.x * blockDim.x, total = p.rows * packs;
   for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
-    const i64 row = i / packs;
+    const i64 row = p.first + i / packs;
     const int k = (int)(i % packs) * N, tap = k / p.channels, place = (int)(row % places);
     const int c = place % p.output[2] * p.strides[2] - p.pads[2] + tap % p.kernel[2] * p.dilations[2];
     const int b = place / p.output[2] % p.output[1] * p.strides[1] - p.pads[1] + tap / p.kernel[2] % p.kernel[1] * p.dilations[1];
@@ -24,6 +24,6 @@ extern "C" __global__ void run(const WindowParameters p) {
     }
 #pragma unroll
     for (int n = 0; n < N; ++n) codes.at[n] = tap < taps ? codes.at[n] ^ flip : 0;
-    *(Pack<u8, N>*)((u8*)p.y + row * p.length + k) = codes;
+    *(Pack<u8, N>*)((u8*)p.y + (row - p.first) * p.length + k) = codes;
   }
 }

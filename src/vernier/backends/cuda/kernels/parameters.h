@@ -113,7 +113,8 @@ struct WindowParameters {
   const void* x;
   const void* zero;  // the code of what lies outside of the image; null: 0
   void* y;
-  i64 rows, image_step, channel_step, pixel_step;
+  i64 first, rows;  // of all rows, which are written
+  i64 image_step, channel_step, pixel_step;
   int channels, length;  // of a row: taps of so many channels, and zeros behind them
   int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3];
 };
@@ -135,6 +136,13 @@ struct CodeConvolutionParameters {
   int batch, groups, in_channels, out_channels;  // channels of a group
   int channels_last;                             // of y
   int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3];
+};
+
+struct TableParameters {
+  const void* x;
+  const void* table;
+  void* y;
+  i64 count;
 };
 
 struct TriangleParameters {

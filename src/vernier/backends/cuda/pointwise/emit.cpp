@@ -35,8 +35,8 @@ std::string value(size_t id) {
 
 class Emitter {
  public:
-  Emitter(const KernelRequest& request, const pointwise::Program& program)
-      : request_(request), program_(program) {}
+  Emitter(const KernelRequest& request, const pointwise::Program& program, const GivenSteps& given)
+      : request_(request), program_(program), given_(given) {}
 
   EmittedPointwise run() {
     find_accesses();
@@ -62,7 +62,9 @@ class Emitter {
       type_text(operand.element);
       const Dims& out = request_.out().dims;
       if (each.dims.size() > out.size()) throw Refused{"an operand of more axes than the result"};
-      result_.accesses.push_back({each.index, operand.element, steps_of(each.dims, operand)});
+      const auto given = given_.find(each.index);
+      auto steps = given == given_.end() ? steps_of(each.dims, operand) : in_order(given->second);
+      result_.accesses.push_back({each.index, operand.element, std::move(steps)});
     }
   }
 
@@ -246,14 +248,15 @@ class Emitter {
         "  const IDX packs = (IDX)(p.count / {});\n"
         "  bool fault = false;\n"
         "  for (i64 i = thread; i < packs; i += step) elements<{}>(p, (IDX)i * {}, fault);\n"
-        "  if (thread < p.count - packs * (i64){}) elements<1>(p, packs * {} + thread, fault);\n"
+        "  for (i64 i = (i64)packs * {} + thread; i < p.count; i += step) elements<1>(p, (IDX)i, fault);\n"
         "  if (fault) *(volatile int*)p.faults = p.fault;\n}}\n",
         is_small ? "i32" : "i64", loads, offsets(), lines_, stores, result_.width, result_.width,
-        result_.width, result_.width, result_.width);
+        result_.width, result_.width);
   }
 
   const KernelRequest& request_;
   const pointwise::Program& program_;
+  const GivenSteps& given_;
   EmittedPointwise result_;
   std::string lines_;
   size_t loads_ = 0;
@@ -261,8 +264,9 @@ class Emitter {
 
 }  // namespace
 
-EmittedPointwise emit_pointwise(const KernelRequest& request, const pointwise::Program& program) {
-  return Emitter(request, program).run();
+EmittedPointwise emit_pointwise(const KernelRequest& request, const pointwise::Program& program,
+                                const GivenSteps& given) {
+  return Emitter(request, program, given).run();
 }
 
 }  // namespace vernier::cuda

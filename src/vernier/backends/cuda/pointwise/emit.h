@@ -23,14 +23,19 @@ struct EmittedPointwise {
   bool approximate = false, faults = false;  // some data have no value
 };
 
+// Steps, per axis of the output, of inputs of the request that lie in larger memory than their own.
+using GivenSteps = std::map<size_t, std::vector<int64_t>>;
+
 // The program reads sizes and steps from its parameters, but which operands lie as the output does is part of
 // the text. Throws pointwise::Refused for what kernels do not compute.
-EmittedPointwise emit_pointwise(const KernelRequest& request, const pointwise::Program& program);
+EmittedPointwise emit_pointwise(const KernelRequest& request, const pointwise::Program& program,
+                                const GivenSteps& given = {});
 
 // The same as one more launch of a kernel, which writes its outputs; `place` says where the inputs of the
 // request lie.
 EmittedPointwise add_pointwise(CudaKernel& kernel, const KernelRequest& request,
                                const pointwise::Program& program,
-                               const std::function<CudaKernel::Place(size_t)>& place);
+                               const std::function<CudaKernel::Place(size_t)>& place,
+                               const GivenSteps& given = {});
 
 }  // namespace vernier::cuda

@@ -4,6 +4,7 @@
 #include "vernier/backends/cuda/launch.h"
 #include "vernier/backends/cuda/pointwise/emit.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"
+#include "vernier/backends/cuda/quantization/code_table.h"
 #include "vernier/backends/cuda/quantization/quantize_linear.h"
 #include "vernier/backends/shared/pointwise/some_sizes.h"
 #include "vernier/ops/group.h"
@@ -70,12 +71,24 @@ std::unique_ptr<CudaKernel> make_quantizing(const KernelRequest& request, std::s
   return kernel ? std::move(kernel) : make_quantize_linear(request, reason);
 }
 
+// Operators of codes that are no programs are tables.
+std::unique_ptr<CudaKernel> make_of_codes(const KernelRequest& request, std::string& reason) {
+  auto kernel = make(request, reason);
+  return kernel ? std::move(kernel) : make_code_table(request, reason);
+}
+
+MakeCudaKernel maker_of(const std::string& op) {
+  if (op == "QuantizeLinear" || op == "DequantizeLinear") return make_quantizing;
+  return op.starts_with("QLinear") ? make_of_codes : make;
+}
+
 }  // namespace
 
 EmittedPointwise add_pointwise(CudaKernel& kernel, const KernelRequest& request,
                                const pointwise::Program& program,
-                               const std::function<CudaKernel::Place(size_t)>& place) {
-  EmittedPointwise emitted = emit_pointwise(request, program);
+                               const std::function<CudaKernel::Place(size_t)>& place,
+                               const GivenSteps& given) {
+  EmittedPointwise emitted = emit_pointwise(request, program, given);
   PointwiseParameters parameters{};
   parameters.count = request.out().size();
   std::copy(emitted.walk.begin(), emitted.walk.end(), parameters.sizes);
@@ -117,9 +130,7 @@ bool is_pointwise(const Node& node) {
 void register_pointwise(KernelRegistry& registry) {
   registry.add("vernier", "Group/pointwise", make, true);
   for (const ops::OpDef& def : ops::OpRegistry::instance().all()) {
-    const bool quantizes = def.op == "QuantizeLinear" || def.op == "DequantizeLinear";
-    if ((def.traits & ops::kPointwise) != 0)
-      registry.add(def.domain, def.op, quantizes ? make_quantizing : make, true);
+    if ((def.traits & ops::kPointwise) != 0) registry.add(def.domain, def.op, maker_of(def.op), true);
   }
 }
 

@@ -2,14 +2,15 @@
 #pragma once
 
 #include "vernier/backends/cuda/cublaslt/cublaslt.h"
-#include "vernier/backends/cuda/cuda_kernel.h"
+#include "vernier/backends/cuda/quantization/contraction_builder.h"
 
 namespace vernier::cuda {
 
 // Sums are exact, in int32. Products, and convolutions by way of their gathered windows, are cuBLASLt's, by
 // its first way or the request's tactic. Nothing, with `reason`, for what cuBLASLt does not multiply.
 std::unique_ptr<CudaKernel> make_library_code_contraction(const KernelRequest& request, CublasLt& library,
-                                                          std::string& reason);
+                                                          std::string& reason,
+                                                          int64_t most_gathered = kMostGathered);
 // The names of its ways.
 std::vector<std::string> library_code_tactics(const KernelRequest& request, CublasLt& library);
 

@@ -69,6 +69,15 @@ bool CodeRows::lie_so() const {
          (p.rows == pixels || p.image_step == pixels * p.channels);
 }
 
+std::vector<RowPiece> CodeRows::pieces(int64_t most_codes) const {
+  const int64_t most = std::max<int64_t>(1, most_codes / length()), parts = (count() + most - 1) / most,
+                each = (count() + parts - 1) / parts;
+  std::vector<RowPiece> all;
+  for (int64_t first = 0; first < count(); first += each)
+    all.push_back({first, std::min(each, count() - first)});
+  return all;
+}
+
 CodeRows rows_of_matrix(const Dims& dims) {
   const int64_t depth = dims.back();
   CodeRows rows = rows_of_pixels(1, element_count(dims) / depth, depth);
@@ -117,18 +126,21 @@ CodeRows rows_of_weights(const Dims& dims) {
   return rows;
 }
 
-void add_gathering(CudaKernel& kernel, const CodeRows& rows, const CudaKernel::Place& codes,
-                   const std::optional<CudaKernel::Place>& zero, bool flips, const CudaKernel::Place& to) {
+void add_gathering(CudaKernel& kernel, const CodeRows& rows, const RowPiece& piece, bool flips,
+                   const CudaKernel::Place& codes, const std::optional<CudaKernel::Place>& zero,
+                   const CudaKernel::Place& to) {
   const int width = width_of(rows.windows);
+  P parameters = rows.windows;
+  parameters.first = piece.first;
+  parameters.rows = piece.count;
   kernel.launch(kernel_source("gather_windows", {{"N", std::to_string(width)}, {"FLIPS", flips ? "1" : "0"}}),
-                grid_over(rows.count() * rows.length() / width), rows.windows, {{&P::x, codes}},
-                {{&P::y, to}});
+                grid_over(piece.count * rows.length() / width), parameters, {{&P::x, codes}}, {{&P::y, to}});
   if (zero) kernel.add_pointer(offsetof(P, zero), *zero);
 }
 
 CudaKernel::Place packed_rows(CudaKernel& kernel, const KernelRequest& request, const Tensor& codes,
-                              const CodeRows& rows, bool flips) {
-  const auto bytes = static_cast<size_t>(rows.count() * rows.length());
+                              const CodeRows& rows, bool flips, int64_t count) {
+  const auto bytes = static_cast<size_t>(count * rows.length());
   const auto fill = [rows, flips, bytes, source = codes](std::byte* to) {
     const auto* from = static_cast<const std::byte*>(source.raw());
     const auto flip = flips ? std::byte{0x80} : std::byte{0};
@@ -136,7 +148,8 @@ CudaKernel::Place packed_rows(CudaKernel& kernel, const KernelRequest& request, 
     for_each_code(
         rows, [&](int64_t row, int64_t k, int64_t code) { to[row * rows.length() + k] = from[code] ^ flip; });
   };
-  return kernel.constant(request.pack(codes, form_of(rows, flips, "rows of codes"), bytes, fill));
+  return kernel.constant(
+      request.pack(codes, form_of(rows, flips, fmt::format("{} rows of codes", count)), bytes, fill));
 }
 
 CudaKernel::Place packed_sums(CudaKernel& kernel, const KernelRequest& request, const Tensor& codes,
@@ -155,14 +168,14 @@ CudaKernel::Place packed_sums(CudaKernel& kernel, const KernelRequest& request, 
   return kernel.constant(request.pack(codes, form_of(rows, flips, "sums of codes"), bytes, fill));
 }
 
-void add_sums(CudaKernel& kernel, const CodeRows& rows, ElementType element, const CudaKernel::Place& codes,
-              const CudaKernel::Place& to) {
+void add_sums(CudaKernel& kernel, int64_t count, int64_t length, ElementType element,
+              const CudaKernel::Place& codes, const CudaKernel::Place& to) {
   using S = CodeSumParameters;
   S parameters{};
-  parameters.rows = rows.count();
-  parameters.length = rows.length();
+  parameters.rows = count;
+  parameters.length = length;
   kernel.launch(kernel_source("code_sums", {{"T", std::string(device_type(element))}}),
-                grid_of_blocks(rows.count(), rows.length()), parameters, {{&S::x, codes}}, {{&S::y, to}});
+                grid_of_blocks(count, length), parameters, {{&S::x, codes}}, {{&S::y, to}});
 }
 
 }  // namespace vernier::cuda

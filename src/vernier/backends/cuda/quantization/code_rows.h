@@ -7,6 +7,11 @@
 
 namespace vernier::cuda {
 
+// Rows that are gathered, or multiplied, at a time.
+struct RowPiece {
+  int64_t first = 0, count = 0;
+};
+
 // How they are gathered from an operand; the pointers are not set.
 struct CodeRows {
   WindowParameters windows{};
@@ -18,6 +23,9 @@ struct CodeRows {
   void pad(int64_t length) { windows.length = static_cast<int>(length); }
   // Whether the operand has them as they are.
   bool lie_so() const;
+  RowPiece all() const { return {0, count()}; }
+  // Pieces of about the same size, of at most so many codes, or of one row.
+  std::vector<RowPiece> pieces(int64_t most_codes) const;
 };
 
 // Of matrices […, rows, depth], or [depth].
@@ -29,17 +37,19 @@ CodeRows columns_of_matrix(const Dims& dims);
 CodeRows rows_of_windows(const Operand& x, const ops::Convolution& convolution);
 CodeRows rows_of_weights(const Dims& dims);
 
-// Adds the launch that gathers them; `zero` is the code of what lies outside of the image. With `flips` UINT8
-// becomes INT8, less 128.
-void add_gathering(CudaKernel& kernel, const CodeRows& rows, const CudaKernel::Place& codes,
-                   const std::optional<CudaKernel::Place>& zero, bool flips, const CudaKernel::Place& to);
-// The same of a constant, which is part of no image, once for an engine; and the sums of its rows, as INT32.
+// Adds the launch that gathers some of them; `zero` is the code of what lies outside of the image. With
+// `flips` UINT8 becomes INT8, less 128.
+void add_gathering(CudaKernel& kernel, const CodeRows& rows, const RowPiece& piece, bool flips,
+                   const CudaKernel::Place& codes, const std::optional<CudaKernel::Place>& zero,
+                   const CudaKernel::Place& to);
+// All of them of a constant, which is part of no image, once for an engine, with rows of zeros behind them up
+// to `count`; and the sums of its own rows, as INT32.
 CudaKernel::Place packed_rows(CudaKernel& kernel, const KernelRequest& request, const Tensor& codes,
-                              const CodeRows& rows, bool flips);
+                              const CodeRows& rows, bool flips, int64_t count);
 CudaKernel::Place packed_sums(CudaKernel& kernel, const KernelRequest& request, const Tensor& codes,
                               const CodeRows& rows, bool flips);
-// Adds the launch that sums rows of codes of `element`, as they lie.
-void add_sums(CudaKernel& kernel, const CodeRows& rows, ElementType element, const CudaKernel::Place& codes,
-              const CudaKernel::Place& to);
+// Adds the launch that sums each of `count` rows of `length` codes of `element`.
+void add_sums(CudaKernel& kernel, int64_t count, int64_t length, ElementType element,
+              const CudaKernel::Place& codes, const CudaKernel::Place& to);
 
 }  // namespace vernier::cuda

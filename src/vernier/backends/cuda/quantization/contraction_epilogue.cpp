@@ -1,5 +1,6 @@
 #include "vernier/backends/cuda/quantization/contraction_epilogue.h"
 
+#include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/backends/cuda/pointwise/emit.h"
 #include "vernier/backends/shared/pointwise/lowering.h"
 #include "vernier/ops/attribute_defaults.h"
@@ -27,6 +28,11 @@ class Epilogue {
       places_.push_back(CudaKernel::input(i));
     }
     sums_input_ = add(asked.sums, sums.sums);
+    if (sums.columns != asked.product.parameters.n) {
+      Dims lies = asked.sums.dims;
+      (asked.convolution ? lies[1] : lies.back()) = sums.columns;
+      steps_[sums_input_] = element_steps(lies, asked.sums.layout);
+    }
     const auto rows = [&](Dims dims) { return Operand{kSum, std::move(dims)}; };
     if (sums.a_sums) a_sums_input_ = add(rows(a_sum_dims()), *sums.a_sums);
     if (sums.b_sums) b_sums_input_ = add(rows(b_sum_dims()), *sums.b_sums);
@@ -35,7 +41,8 @@ class Epilogue {
   void run() {
     if (ops::is_group(request_.node)) fold_constants();
     const auto program = Lowering(request_).run([this](Lowering& lowering) { return result(lowering); });
-    add_pointwise(kernel_, request_, program, [this](size_t input) { return places_.at(input); });
+    add_pointwise(
+        kernel_, request_, program, [this](size_t input) { return places_.at(input); }, steps_);
   }
 
  private:
@@ -211,6 +218,7 @@ class Epilogue {
   const CodeSums& sums_;
   KernelRequest request_;
   std::vector<CudaKernel::Place> places_;
+  GivenSteps steps_;
   size_t sums_input_ = 0;
   std::optional<size_t> a_sums_input_, b_sums_input_;
   std::map<const Value*, size_t> folded_;

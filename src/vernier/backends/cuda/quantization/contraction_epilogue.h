@@ -9,6 +9,7 @@ namespace vernier::cuda {
 // needs.
 struct CodeSums {
   CudaKernel::Place sums;
+  int64_t columns = 0;  // from row to row of the sums, as many as the contraction has or more
   std::optional<CudaKernel::Place> a_sums,
       b_sums;                    // of each row of a and of b; none where nothing is to be taken off
   int a_shift = 0, b_shift = 0;  // what the codes, and so their zero points, are less
