@@ -2,6 +2,8 @@
 
 installation_test.py BUILD_FOLDER CXX_COMPILER
 """
+import gzip
+import json
 import pathlib
 import re
 import shutil
@@ -27,7 +29,8 @@ class Installation(unittest.TestCase):
         cls.prefix, cls.examples = BUILD / "test_prefix", BUILD / "test_examples"
         for folder in (cls.prefix, cls.examples):
             shutil.rmtree(folder, ignore_errors=True)
-        run("cmake", "--install", BUILD, "--component", "library", "--prefix", cls.prefix)
+        for component in ("runtime", "library"):
+            run("cmake", "--install", BUILD, "--component", component, "--prefix", cls.prefix)
         run("cmake", "-S", ROOT / "examples/cpp", "-B", cls.examples, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={cls.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}")
         run("cmake", "--build", cls.examples)
 
@@ -46,6 +49,36 @@ class Installation(unittest.TestCase):
         said = run(self.examples / "model_info", DIGITS / "digits.onnx")
         self.assertRegex(said, r"input image: element type 1, sizes \[\w+, 1, 8, 8\]")
         self.assertIn("first element", said)
+
+    def test_the_program_runs_wherever_it_is_moved(self):
+        first, moved = BUILD / "test_program", BUILD / "test_program_moved"
+        for folder in (first, moved):
+            shutil.rmtree(folder, ignore_errors=True)
+        run("cmake", "--install", BUILD, "--component", "program", "--prefix", first)
+        first.rename(moved)
+        vernier = moved / "bin/vernier"
+        self.assertNotIn(str(ROOT).encode(), vernier.read_bytes())
+        command = [vernier, "run", DIGITS / "digits.onnx", "--reference", "--cpu"]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env={})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        command = [vernier, "run", DIGITS / "digits.onnx", "--reference", "--onnxruntime"]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env={"PATH": str(ROOT / ".venv/bin"), "VERNIER_PYTHON": str(ROOT / ".venv/bin/python")})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)  # by the script that is installed
+
+    def test_every_option_has_its_place_in_pages_and_completion(self):
+        program = json.loads(run(BUILD / "bin/vernier", "help", "--format", "json"))
+        completion = {name: (BUILD / "manual/completion" / name).read_text() for name in ("vernier", "_vernier", "vernier.fish")}
+        for verb in program["verbs"]:
+            page = gzip.decompress((BUILD / f"manual/man/vernier-{verb['name']}.1.gz").read_bytes()).decode().replace("\\-", "-")
+            names = {name for option in verb["options"] for name in option["names"] if name.startswith("--")}
+            names |= set(re.findall(r"^ {2}(--[a-z-]+)", verb["footer"], re.MULTILINE))
+            self.assertIn("--json", names)
+            for name in names:
+                self.assertIn(name, page)
+                self.assertIn(name, next(line for line in completion["vernier"].splitlines() if line.startswith(f"    {verb['name']})")))
+                self.assertIn(f"*{name}[", next(line for line in completion["_vernier"].splitlines() if line.startswith(f"    {verb['name']})")))
+                self.assertRegex(completion["vernier.fish"], rf"from {verb['name']}' -l {name[2:]} ")
+        self.assertIn("--inject-fault", completion["vernier"])
 
     def test_only_the_interface_is_exported(self):
         library = next(self.prefix.rglob("libvernier.so"))
