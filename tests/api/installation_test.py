@@ -71,7 +71,7 @@ class Installation(unittest.TestCase):
         for verb in program["verbs"]:
             page = gzip.decompress((BUILD / f"manual/man/vernier-{verb['name']}.1.gz").read_bytes()).decode().replace("\\-", "-")
             names = {name for option in verb["options"] for name in option["names"] if name.startswith("--")}
-            names |= set(re.findall(r"^ {2}(--[a-z-]+)", verb["footer"], re.MULTILINE))
+            names |= set(re.findall(r"^ {2}(--[a-z0-9-]+)", verb["footer"], re.MULTILINE))
             self.assertIn("--json", names)
             for name in names:
                 self.assertIn(name, page)

@@ -8,16 +8,19 @@
 #include "vernier/engine/engine_runner.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/ir/text.h"
+#include "vernier/ops/infer_graph.h"
 
 namespace vernier {
 namespace {
 
 Model chain() {
-  return parse_model(R"(model ir=10 opset "" 21 { graph "g" (%x: f32[2, 2], %z: f32[2, 2]) -> (%y) {
+  Model model = parse_model(R"(model ir=10 opset "" 21 { graph "g" (%x: f32[2, 2], %z: f32[2, 2]) -> (%y) {
     %a: f32[2, 2] = MatMul(%x, %z) version 13 @"first" from ["first"]
     %b: f32[2, 2] = LeakyRelu(%a) {alpha = float 0.5} version 16 @"second" from ["second"]
     %y: f32[2, 2] = MatMul(%b, %z) version 13 @"last" from ["last"]
   } })");
+  ops::infer_types(*model.graph);
+  return model;
 }
 
 NamedData inputs() {
