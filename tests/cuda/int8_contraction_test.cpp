@@ -243,6 +243,13 @@ std::vector<Case> groups() {
        {},
        {weights, "%y" + conv.substr(2) + ")" + window},
        "qconv"},
+      {"%x: u8[2,4,6,5]",
+       image,
+       scales + values("w", "i8", {8, 4, 3, 3}) + scalar("low", 0) + "const %top = u8[] hex\"0c\"\n",
+       {},
+       {weights, conv + ")" + window, dequantised("high", "", "%top, %rs"),
+        "%r: f32[2,8,3,5] = Clip(%q, %low, %high)", result},
+       "qconv"},
       // An INT32 bias, and a residual that is quantised.
       {"%x: u8[2,4,6,5], %s: i8[2,8,3,5]",
        image,

@@ -189,27 +189,32 @@ class Epilogue {
     return value == asked_.anchor->input(0) || value == asked_.anchor->input(1);
   }
 
+  // The contraction's own number, with its bias, as it is declared.
+  Register contracted(Lowering& lowering, Register real) const {
+    const Value* bias = asked_.anchor->input(2);
+    if (bias != nullptr) {
+      const auto known = folded_.find(bias);
+      real = plus(lowering, real, known == folded_.end() ? lowering.input_of(bias) : known->second);
+    }
+    return lowering.cast(real, asked_.anchor->output(0)->type.tensor.element);
+  }
+
   // The nodes behind the contraction make of its numbers what they would make one by one.
   Register behind_contraction(Lowering& lowering, Register real) const {
     const Graph& body = ops::body(request_.node);
-    std::optional<Register> last;
-    for (const auto& [value, input] : folded_)
-      lowering.give(value, lowering.load(input, request_.in(input).dims));
+    std::map<const Value*, Register> made;
     for (const auto& node : body.nodes()) {
-      const Value* made = node->output(0);
-      if (folded_.contains(made) || is_operand(made)) continue;
-      if (node.get() == asked_.anchor) {
-        if (const Value* bias = node->input(2); bias != nullptr) {
-          const auto known = folded_.find(bias);
-          real = plus(lowering, real, known == folded_.end() ? lowering.input_of(bias) : known->second);
-        }
-        last = lowering.cast(real, made->type.tensor.element);
-        lowering.give(made, *last);
-      } else {
-        last = lowering.follow(*node);
-      }
+      const Value* value = node->output(0);
+      const auto known = folded_.find(value);
+      if (is_operand(value) || value == asked_.anchor->input(2)) continue;
+      if (known != folded_.end())
+        lowering.give(value, lowering.load(known->second, request_.in(known->second).dims));
+      else if (node.get() == asked_.anchor)
+        lowering.give(value, made[value] = contracted(lowering, real));
+      else
+        made[value] = lowering.follow(*node);
     }
-    return *last;
+    return made.at(body.outputs.at(0));
   }
 
   CudaKernel& kernel_;

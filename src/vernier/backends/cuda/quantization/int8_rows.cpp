@@ -35,7 +35,7 @@ int width_of(const P& p) {
   return width;
 }
 
-// Calls visit(row, k, code) with every value of the constant; the last is its place.
+// Calls visit(row, k, place) with every value of the constant, which lies at `place`.
 template <class Visit>
 void for_each_value(const Int8Rows& rows, Visit visit) {
   const P& p = rows.windows;
