@@ -7,7 +7,7 @@ namespace {
 
 class QuantizationTest : public testing::TestWithParam<Case> {};
 
-TEST_P(QuantizationTest, CodesAndNumbersAreThoseOfTheReference) {
+TEST_P(QuantizationTest, QuantisedValuesAndNumbersAreThoseOfTheReference) {
   if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
   const SoftwareGpu gpu = reset_software_gpu();
   Case each = GetParam();
@@ -58,7 +58,7 @@ std::vector<Case> codes_of_hard_numbers() {
 INSTANTIATE_TEST_SUITE_P(HardNumbers, QuantizationTest, testing::ValuesIn(codes_of_hard_numbers()));
 
 INSTANTIATE_TEST_SUITE_P(
-    Codes, QuantizationTest,
+    Values, QuantizationTest,
     testing::Values(Case{"%x: f32[3,35], %s: f32[], %z: i8[]", "%y: i8[3,35]" + kQ + ", %z)"},
                     Case{"%x: f32[3,35]", "%y: u8[3,35]" + kQ + ")", kSmall},
                     Case{"%x: f32[3,5,7], %s: f32[5], %z: u8[5]", "%y: u8[3,5,7]" + kQ + ", %z) {axis=1}"},
@@ -103,11 +103,11 @@ INSTANTIATE_TEST_SUITE_P(
 const std::string kAffine = numbers("xs", {0.11F}) + "const %xz = u8[] hex\"64\"\n" + numbers("ys", {0.04F}) +
                             "const %yz = u8[] hex\"03\"\n";
 
-// Operators of codes that are tables; every code comes.
-std::vector<int64_t> every_code() {
-  std::vector<int64_t> codes(261);
-  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<int64_t>(i % 256);
-  return codes;
+// Operators of values that are tables; every value comes.
+std::vector<int64_t> every_value() {
+  std::vector<int64_t> values(261);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i % 256);
+  return values;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -116,11 +116,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"%x: u8[261]",
              "%y: u8[261] = com.microsoft::QLinearSigmoid(%x, %xs, %xz, %ys, %yz)",
              kAffine,
-             {{0, every_code()}}},
+             {{0, every_value()}}},
         Case{"%x: u8[261]",
              "%y: u8[261] = com.microsoft::QLinearLeakyRelu(%x, %xs, %xz, %ys, %yz) {alpha = float 0.1}",
              kAffine,
-             {{0, every_code()}}}));
+             {{0, every_value()}}}));
 
 const std::string kDynamic = "%y: u8[DIMS], %s: f32[], %z: u8[] = DynamicQuantizeLinear(%x)";
 std::string dynamic(const std::string& dims) {
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Dynamic, QuantizationTest,
                                          Case{"", dynamic("3"), numbers("x", {2, 3, 4})},
                                          Case{"", dynamic("3"), numbers("x", {-2, NAN, -4})}));
 
-// A chain that begins or ends with codes of a whole tensor is one program.
+// A chain that begins or ends with values of a whole tensor is one program.
 TEST(QuantizationGroupTest, ScalesOfWholeTensorsArePartOfPointwiseChains) {
   const Model model = nodes("%x: i8[2,9], %b: f32[9]",
                             {"%a: f32[2,9] = DequantizeLinear(%x, %s)", "%c: f32[2,9] = Add(%a, %b)",

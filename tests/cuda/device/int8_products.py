@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A model of randomly drawn products and convolutions of codes of 8 bits, for suite.py: int8_products.py FOLDER [--seed N] [--count N]
+"""A model of randomly drawn products and convolutions of int8, for suite.py: int8_products.py FOLDER [--seed N] [--count N]
 
 Writes FOLDER/products_int8/model.onnx and data.npz beside it: so many MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv, and Conv and MatMul between
 DequantizeLinear and QuantizeLinear, whose scales are powers of two, of odd and of even sizes, of INT8 and UINT8, with and without zero points, of factors that
@@ -24,7 +24,7 @@ class Graph:
         self.draw, self.numbers = random.Random(seed), numpy.random.default_rng(seed)
         self.nodes, self.inputs, self.outputs, self.known, self.data = [], [], [], [], {}
 
-    def codes(self, name, kind, shape, known):
+    def values(self, name, kind, shape, known):
         low, high = (-128, 128) if kind is INT8 else (0, 256)
         values = self.numbers.integers(low, high, shape).astype(kind)
         if known:
@@ -54,8 +54,8 @@ class Graph:
         a_kind, b_kind, y_kind = (draw.choice([INT8, UINT8]) for _ in range(3))
         channels = shapes[1][0] if op == "Conv" else shapes[1][-1]
         known = len(shapes[1]) == 2 or op == "Conv"
-        a = self.codes(f"a{i}", a_kind, shapes[0], False)
-        b = self.codes(f"b{i}", b_kind, shapes[1], known and draw.randint(0, 3) > 0)
+        a = self.values(f"a{i}", a_kind, shapes[0], False)
+        b = self.values(f"b{i}", b_kind, shapes[1], known and draw.randint(0, 3) > 0)
         a_zero, y = self.zero(f"az{i}", a_kind), f"y{i}"
         form = draw.choice(["integer", "linear", "groups"])
         if form == "integer":

@@ -4,7 +4,7 @@
 #include "vernier/backends/cuda/cudnn/convolution.h"
 #include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"
-#include "vernier/backends/cuda/quantization/code_contraction.h"
+#include "vernier/backends/cuda/quantization/int8_contraction.h"
 #include "vernier/backends/shared/caches.h"
 #include "vernier/exec/group_members.h"
 #include "vernier/ops/group.h"
@@ -73,7 +73,7 @@ std::vector<std::string> CudaBackend::tactics(const KernelRequest& request) cons
 
 void CudaBackend::choose_layouts(KernelRequest& request) const {
   if (request.wants(0) && !request.open_sizes) {
-    if (multiplies_codes(request.node)) return lay_out_codes(request);
+    if (multiplies_int8(request.node)) return lay_out_int8(request);
     if (KernelRegistry::instance().follows_layouts(request.node)) return lay_out_pointwise(request);
     std::string reason;
     const bool is_convolution = libraries_.cudnn != nullptr && lay_out_convolution(request);

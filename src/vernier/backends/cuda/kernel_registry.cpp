@@ -3,7 +3,7 @@
 #include "vernier/backends/cuda/contractions/depthwise.h"
 #include "vernier/backends/cuda/cublaslt/matmul.h"
 #include "vernier/backends/cuda/cudnn/convolution.h"
-#include "vernier/backends/cuda/quantization/code_contraction.h"
+#include "vernier/backends/cuda/quantization/int8_contraction.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cuda {
@@ -84,7 +84,7 @@ std::unique_ptr<CudaKernel> make_library_kernel(const KernelRequest& request,
                                                 const KernelLibraries& libraries) {
   std::string refusal;  // a kernel of our own serves then
   if (libraries.cublaslt != nullptr) {
-    if (auto kernel = make_library_code_contraction(request, *libraries.cublaslt, refusal)) return kernel;
+    if (auto kernel = make_library_int8_contraction(request, *libraries.cublaslt, refusal)) return kernel;
   }
   const auto product = [&] {
     return libraries.cublaslt == nullptr ? nullptr
@@ -105,7 +105,7 @@ std::unique_ptr<CudaKernel> make_library_kernel(const KernelRequest& request,
 std::unique_ptr<CudaKernel> make_tactic(const KernelRequest& request, std::string& reason,
                                         const KernelLibraries& libraries) {
   if (request.tactic.starts_with("cublaslt:") && libraries.cublaslt != nullptr) {
-    if (auto kernel = make_library_code_contraction(request, *libraries.cublaslt, reason)) return kernel;
+    if (auto kernel = make_library_int8_contraction(request, *libraries.cublaslt, reason)) return kernel;
     return make_library_product(request, *libraries.cublaslt, reason);
   }
   if (request.tactic.starts_with("cudnn:") && libraries.cudnn != nullptr)
@@ -158,7 +158,7 @@ std::vector<std::string> cuda_tactics(const KernelRequest& request, const Kernel
     return {};
   std::vector<std::string> names;
   if (libraries.cublaslt != nullptr) {
-    names = library_code_tactics(request, *libraries.cublaslt);
+    names = library_int8_tactics(request, *libraries.cublaslt);
     if (names.empty()) names = library_product_tactics(request, *libraries.cublaslt);
   }
   if (libraries.cudnn != nullptr) {

@@ -94,7 +94,7 @@ struct QuantizeParameters {  // QuantizeLinear and DequantizeLinear
   void* y;
   i64 count;
   i64 sizes[kMaxRank], blocks[kMaxRank], steps[kMaxRank];
-  double low, high;  // of the codes
+  double low, high;  // of y, where it is of integers or saturates
 };
 
 struct DynamicQuantizeParameters {
@@ -107,11 +107,11 @@ struct DynamicQuantizeParameters {
   int parts;
 };
 
-// Windows of an image of codes as rows, whose code (image, channel, pixel) lies at the sum of each times its
-// step.
+// Windows of an image of int8 as rows, whose value (image, channel, pixel) lies at the sum of each times
+// its step.
 struct WindowParameters {
   const void* x;
-  const void* zero;  // the code of what lies outside of the image; null: 0
+  const void* zero;  // the value of what lies outside of the image; null: 0
   void* y;
   i64 first, rows;  // of all rows, which are written
   i64 image_step, channel_step, pixel_step;
@@ -119,14 +119,14 @@ struct WindowParameters {
   int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3];
 };
 
-struct CodeSumParameters {
+struct Int8SumParameters {
   const void* x;
   void* y;
   i64 rows, length;
 };
 
-// A convolution of codes less their zero points, summed in 32 bits; steps as in WindowParameters.
-struct CodeConvolutionParameters {
+// A convolution of int8 values less their zero points, summed in int32; steps as in WindowParameters.
+struct Int8ConvolutionParameters {
   const void* x;
   const void* w;
   const void* x_zero;  // null: 0
@@ -138,7 +138,7 @@ struct CodeConvolutionParameters {
   int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3];
 };
 
-struct TableParameters {
+struct Int8TableParameters {
   const void* x;
   const void* table;
   void* y;

@@ -4,7 +4,7 @@
 #include "vernier/backends/cuda/launch.h"
 #include "vernier/backends/cuda/pointwise/emit.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"
-#include "vernier/backends/cuda/quantization/code_table.h"
+#include "vernier/backends/cuda/quantization/int8_table.h"
 #include "vernier/backends/cuda/quantization/quantize_linear.h"
 #include "vernier/backends/shared/pointwise/some_sizes.h"
 #include "vernier/ops/group.h"
@@ -71,15 +71,15 @@ std::unique_ptr<CudaKernel> make_quantizing(const KernelRequest& request, std::s
   return kernel ? std::move(kernel) : make_quantize_linear(request, reason);
 }
 
-// Operators of codes that are no programs are tables.
-std::unique_ptr<CudaKernel> make_of_codes(const KernelRequest& request, std::string& reason) {
+// Operators of int8 that are no programs are tables.
+std::unique_ptr<CudaKernel> make_of_int8(const KernelRequest& request, std::string& reason) {
   auto kernel = make(request, reason);
-  return kernel ? std::move(kernel) : make_code_table(request, reason);
+  return kernel ? std::move(kernel) : make_int8_table(request, reason);
 }
 
 MakeCudaKernel maker_of(const std::string& op) {
   if (op == "QuantizeLinear" || op == "DequantizeLinear") return make_quantizing;
-  return op.starts_with("QLinear") ? make_of_codes : make;
+  return op.starts_with("QLinear") ? make_of_int8 : make;
 }
 
 }  // namespace

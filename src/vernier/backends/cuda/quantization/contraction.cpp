@@ -30,7 +30,7 @@ std::optional<size_t> present(const KernelRequest& request, std::optional<size_t
   return input && request.has(*input) ? input : std::nullopt;
 }
 
-CodeContraction operator_of(const KernelRequest& request) {
+Int8Contraction operator_of(const KernelRequest& request) {
   for (const Form& form : kForms) {
     if (form.op != request.node.op) continue;
     const auto has = [&](std::optional<size_t> input) { return present(request, input); };
@@ -38,12 +38,12 @@ CodeContraction operator_of(const KernelRequest& request) {
             {form.a, has(form.a_scale), has(form.a_zero)},
             {form.b, has(form.b_scale), has(form.b_zero)}};
   }
-  throw Refusal{"it multiplies no codes"};
+  throw Refusal{"it multiplies no int8"};
 }
 
 // An operand that the group dequantises for its contraction. Scales that are not finite, or 0, would make NaN
-// of single products, which sums of codes do not see.
-CodeOperand dequantised(const KernelRequest& request, const Value* value) {
+// of single products, which sums of integers do not see.
+Int8Operand dequantised(const KernelRequest& request, const Value* value) {
   const Graph& body = ops::body(request.node);
   const auto place = [&](const Value* of) {
     return static_cast<size_t>(std::find(body.inputs.begin(), body.inputs.end(), of) - body.inputs.begin());
@@ -52,7 +52,7 @@ CodeOperand dequantised(const KernelRequest& request, const Value* value) {
   if (node == nullptr || node->op != "DequantizeLinear" || place(node->input(0)) == body.inputs.size() ||
       ops::integer_attribute(*node, "block_size") != 0)
     throw Refusal{"an operand that is not dequantised in the group"};
-  CodeOperand operand{place(node->input(0)), place(node->input(1))};
+  Int8Operand operand{place(node->input(0)), place(node->input(1))};
   if (node->input(2) != nullptr) operand.zero = place(node->input(2));
   const Operand& scale = request.in(*operand.scale);
   if (scale.constant == nullptr) throw Refusal{"scales that are not known"};
@@ -62,7 +62,7 @@ CodeOperand dequantised(const KernelRequest& request, const Value* value) {
   return operand;
 }
 
-CodeContraction group_of(const KernelRequest& request) {
+Int8Contraction group_of(const KernelRequest& request) {
   const Graph& body = ops::body(request.node);
   for (const auto& node : body.nodes()) {
     if (node->op != "Conv" && node->op != "MatMul" && node->op != "Gemm") continue;
@@ -76,7 +76,7 @@ CodeContraction group_of(const KernelRequest& request) {
 }
 
 // Of each channel of weights, or of all.
-void align_to_channels(const KernelRequest& request, CodeContraction& made) {
+void align_to_channels(const KernelRequest& request, Int8Contraction& made) {
   const Dims& y = request.out().dims;
   for (const auto& each : {made.a.scale, made.a.zero}) {
     if (each && request.in(*each).size() != 1) throw Refusal{"an image of several scales or zero points"};
@@ -94,9 +94,9 @@ void align_to_channels(const KernelRequest& request, CodeContraction& made) {
 
 // Of each row of a or of each column of b, or of all.
 Dims aligned_to_matrix(const KernelRequest& request, std::optional<size_t> input, bool of_rows,
-                       const CodeContraction& made) {
+                       const Int8Contraction& made) {
   if (!input || request.in(*input).size() == 1) return {};
-  const int64_t a_rank = request.in(made.a.codes).rank(), b_rank = request.in(made.b.codes).rank();
+  const int64_t a_rank = request.in(made.a.values).rank(), b_rank = request.in(made.b.values).rank();
   const Dims& y = request.out().dims;
   Dims dims = request.in(*input).dims;
   if (of_rows && dims.size() == 1) dims.push_back(1);
@@ -108,8 +108,8 @@ Dims aligned_to_matrix(const KernelRequest& request, std::optional<size_t> input
   return dims;
 }
 
-void align_to_matrix(const KernelRequest& request, CodeContraction& made) {
-  for (CodeOperand* each : {&made.a, &made.b}) {
+void align_to_matrix(const KernelRequest& request, Int8Contraction& made) {
+  for (Int8Operand* each : {&made.a, &made.b}) {
     const bool of_rows = each == &made.a;
     each->scale_dims = aligned_to_matrix(request, each->scale, of_rows, made);
     each->zero_dims = aligned_to_matrix(request, each->zero, of_rows, made);
@@ -117,8 +117,8 @@ void align_to_matrix(const KernelRequest& request, CodeContraction& made) {
 }
 
 // Batches as steps of rows.
-Product product_of_rows(const KernelRequest& request, const CodeContraction& made) {
-  const Dims &a = request.in(made.a.codes).dims, &b = request.in(made.b.codes).dims;
+Product product_of_rows(const KernelRequest& request, const Int8Contraction& made) {
+  const Dims &a = request.in(made.a.values).dims, &b = request.in(made.b.values).dims;
   std::string reason;
   const auto product = made.transpose_b ? matmul_of(a, {b[1], b[0]}, reason) : matmul_of(a, b, reason);
   if (!product) throw Refusal{reason};
@@ -131,8 +131,8 @@ Product product_of_rows(const KernelRequest& request, const CodeContraction& mad
   return rows;
 }
 
-void settle_convolution(const KernelRequest& request, CodeContraction& made) {
-  const Operand &x = request.in(made.a.codes), &w = request.in(made.b.codes);
+void settle_convolution(const KernelRequest& request, Int8Contraction& made) {
+  const Operand &x = request.in(made.a.values), &w = request.in(made.b.values);
   if (x.rank() < 3 || x.rank() > 5 || ops::integer_attribute(*made.anchor, "channels_last") != 0)
     throw Refusal{"a convolution of more than three axes, or of channels that are the last axis"};
   align_to_channels(request, made);
@@ -146,11 +146,11 @@ void settle_convolution(const KernelRequest& request, CodeContraction& made) {
   p.k = static_cast<int>(w.size() / w.dims[0]);
 }
 
-void settle_matrices(const KernelRequest& request, CodeContraction& made) {
+void settle_matrices(const KernelRequest& request, Int8Contraction& made) {
   const Node& node = *made.anchor;
   if (ops::integer_attribute(node, "transA") != 0) throw Refusal{"a that lies transposed"};
   made.transpose_b = ops::integer_attribute(node, "transB") != 0;
-  for (const size_t each : {made.a.codes, made.b.codes}) {
+  for (const size_t each : {made.a.values, made.b.values}) {
     if (request.in(each).rank() < 1) throw Refusal{"a factor without axes"};
   }
   align_to_matrix(request, made);
@@ -158,9 +158,9 @@ void settle_matrices(const KernelRequest& request, CodeContraction& made) {
   made.sums = {ElementType::kInt32, request.out().dims};
 }
 
-CodeContraction settled(const KernelRequest& request) {
+Int8Contraction settled(const KernelRequest& request) {
   auto made = ops::is_group(request.node) ? group_of(request) : operator_of(request);
-  const Operand &a = request.in(made.a.codes), &b = request.in(made.b.codes);
+  const Operand &a = request.in(made.a.values), &b = request.in(made.b.values);
   if (!is_8bit(a.element) || !is_8bit(b.element)) throw Refusal{"factors of other than 8 bits"};
   if (a.size() == 0 || b.size() == 0) throw Refusal{"an input without elements"};
   const bool convolves = made.anchor->op.find("Conv") != std::string::npos;
@@ -176,7 +176,7 @@ CodeContraction settled(const KernelRequest& request) {
 
 }  // namespace
 
-std::optional<CodeContraction> code_contraction(const KernelRequest& request, std::string& reason) {
+std::optional<Int8Contraction> int8_contraction(const KernelRequest& request, std::string& reason) {
   try {
     return settled(request);
   } catch (const Refusal& refusal) {

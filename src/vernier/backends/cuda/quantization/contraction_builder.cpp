@@ -6,8 +6,8 @@ namespace {
 
 constexpr int64_t kSumBytes = sizeof(int32_t);
 
-// Whether the zero point, of codes less `shift`, is 0.
-bool is_symmetric(const KernelRequest& request, const CodeOperand& operand, int shift) {
+// Whether the zero point is 0 once `shift` is taken off.
+bool is_symmetric(const KernelRequest& request, const Int8Operand& operand, int shift) {
   if (!operand.zero) return shift == 0;
   const Tensor* content = request.in(*operand.zero).constant;
   if (content == nullptr) return false;
@@ -22,8 +22,8 @@ CudaKernel::Place behind(CudaKernel::Place place, int64_t bytes) {
 
 }  // namespace
 
-Factors factors_of(const KernelRequest& request, const CodeContraction& asked) {
-  const Operand &a = request.in(asked.a.codes), &b = request.in(asked.b.codes);
+Factors factors_of(const KernelRequest& request, const Int8Contraction& asked) {
+  const Operand &a = request.in(asked.a.values), &b = request.in(asked.b.values);
   const int64_t columns = asked.product.parameters.n;
   if (asked.convolution)
     return {{rows_of_windows(a, *asked.convolution)}, {rows_of_weights(b.dims)}, columns};
@@ -32,12 +32,12 @@ Factors factors_of(const KernelRequest& request, const CodeContraction& asked) {
           columns};
 }
 
-std::vector<RowPiece> pieces_of(const CodeContraction& asked, const Rows& a, int64_t most_gathered) {
+std::vector<RowPiece> pieces_of(const Int8Contraction& asked, const Rows& a, int64_t most_gathered) {
   if (asked.product.batch_rank > 0 || a.lie_so()) return {a.rows.all()};
   return a.rows.pieces(most_gathered);
 }
 
-Product product_of(const CodeContraction& asked, const Factors& factors, int64_t rows) {
+Product product_of(const Int8Contraction& asked, const Factors& factors, int64_t rows) {
   const int64_t length = factors.a.rows.length();
   Product product = asked.product;
   ProductParameters& p = product.parameters;
@@ -53,49 +53,49 @@ Product product_of(const CodeContraction& asked, const Factors& factors, int64_t
   return product;
 }
 
-std::string what_of(const CodeContraction& asked) {
+std::string what_of(const Int8Contraction& asked) {
   return asked.convolution ? "int8-convolution" : "int8-product";
 }
 
 ContractionBuilder::ContractionBuilder(CudaKernel& kernel, const KernelRequest& request,
-                                       const CodeContraction& asked)
+                                       const Int8Contraction& asked)
     : kernel_(kernel),
       request_(request),
       asked_(asked),
       to_output_((request.node.op == "MatMulInteger" || request.node.op == "ConvInteger") &&
                  asked.sums.layout == request.out().layout) {}
 
-ElementType ContractionBuilder::element_of(const Rows& factor, const CodeOperand& operand) const {
-  return factor.flips ? ElementType::kInt8 : request_.in(operand.codes).element;
+ElementType ContractionBuilder::element_of(const Rows& factor, const Int8Operand& operand) const {
+  return factor.flips ? ElementType::kInt8 : request_.in(operand.values).element;
 }
 
-CudaKernel::Place ContractionBuilder::codes_of_rows(const CodeRows& rows, int64_t count) {
+CudaKernel::Place ContractionBuilder::int8_of_rows(const Int8Rows& rows, int64_t count) {
   return kernel_.more_scratch(static_cast<size_t>(count * rows.length()));
 }
 
-CudaKernel::Place ContractionBuilder::sums_of_rows(const CodeRows& rows) {
+CudaKernel::Place ContractionBuilder::sums_of_rows(const Int8Rows& rows) {
   return kernel_.more_scratch(static_cast<size_t>(rows.count() * kSumBytes));
 }
 
-// The code of what lies outside of an image.
+// The value of what lies outside of an image.
 std::optional<CudaKernel::Place> ContractionBuilder::outside() const {
   if (!asked_.convolution || !asked_.a.zero) return std::nullopt;
   return CudaKernel::input(*asked_.a.zero);
 }
 
 CudaKernel::Place ContractionBuilder::right(const Rows& b, int64_t columns) {
-  const Tensor* known = request_.in(asked_.b.codes).constant;
-  const auto codes = CudaKernel::input(asked_.b.codes);
-  if (b.lie_so() && columns == asked_.product.parameters.n) return codes;
+  const Tensor* known = request_.in(asked_.b.values).constant;
+  const auto values = CudaKernel::input(asked_.b.values);
+  if (b.lie_so() && columns == asked_.product.parameters.n) return values;
   if (known != nullptr)
     return packed_rows(kernel_, request_, *known, b.rows, b.flips, std::max(columns, b.rows.count()));
-  const auto to = codes_of_rows(b.rows, b.rows.count());
-  add_gathering(kernel_, b.rows, b.rows.all(), b.flips, codes, std::nullopt, to);
+  const auto to = int8_of_rows(b.rows, b.rows.count());
+  add_gathering(kernel_, b.rows, b.rows.all(), b.flips, values, std::nullopt, to);
   return to;
 }
 
 CudaKernel::Place ContractionBuilder::right_sums(const Rows& b, const CudaKernel::Place& rows) {
-  const Tensor* known = request_.in(asked_.b.codes).constant;
+  const Tensor* known = request_.in(asked_.b.values).constant;
   if (known != nullptr) return packed_sums(kernel_, request_, *known, b.rows, b.flips);
   const auto to = sums_of_rows(b.rows);
   add_sums(kernel_, b.rows.count(), b.rows.length(), element_of(b, asked_.b), rows, to);
@@ -113,11 +113,11 @@ bool ContractionBuilder::multiply(const Factors& factors, const std::vector<RowP
   const auto to = target(factors.columns);
   const bool gathers = !factors.a.lie_so();
   Place gathered;
-  if (gathers) gathered = codes_of_rows(factors.a.rows, pieces.front().count);
+  if (gathers) gathered = int8_of_rows(factors.a.rows, pieces.front().count);
   for (const RowPiece& piece : pieces) {
-    const auto a = gathers ? gathered : CudaKernel::input(asked_.a.codes);
+    const auto a = gathers ? gathered : CudaKernel::input(asked_.a.values);
     if (gathers)
-      add_gathering(kernel_, factors.a.rows, piece, factors.a.flips, CudaKernel::input(asked_.a.codes),
+      add_gathering(kernel_, factors.a.rows, piece, factors.a.flips, CudaKernel::input(asked_.a.values),
                     outside(), gathered);
     if (sums_.a_sums)
       add_sums(kernel_, piece.count, factors.a.rows.length(), element_of(factors.a, asked_.a), a,

@@ -20,8 +20,8 @@ constexpr auto kReal = ElementType::kDouble;
 // serves all layers that are alike.
 class Epilogue {
  public:
-  Epilogue(CudaKernel& kernel, const KernelRequest& request, const CodeContraction& asked,
-           const CodeSums& sums)
+  Epilogue(CudaKernel& kernel, const KernelRequest& request, const Int8Contraction& asked,
+           const Int8Sums& sums)
       : kernel_(kernel), given_(request), asked_(asked), sums_(sums), request_(request) {
     for (size_t i = 0; i < request.inputs.size(); ++i) {
       if (request_.inputs[i]) request_.inputs[i]->constant = nullptr;
@@ -54,19 +54,19 @@ class Epilogue {
 
   // As they align with the result.
   Dims a_sum_dims() const {
-    Dims dims = request_.in(asked_.a.codes).dims;
+    Dims dims = request_.in(asked_.a.values).dims;
     if (asked_.convolution) {
       dims = request_.out().dims;
       dims[1] = 1;
-    } else if (request_.in(asked_.b.codes).rank() >= 2) {
+    } else if (request_.in(asked_.b.values).rank() >= 2) {
       dims.back() = 1;
     } else {
       dims.pop_back();
     }
-    return dims.size() == 1 && request_.in(asked_.a.codes).rank() == 1 ? Dims{} : dims;
+    return dims.size() == 1 && request_.in(asked_.a.values).rank() == 1 ? Dims{} : dims;
   }
   Dims b_sum_dims() const {
-    Dims dims = request_.in(asked_.b.codes).dims;
+    Dims dims = request_.in(asked_.b.values).dims;
     if (asked_.convolution) {
       dims.assign(request_.out().dims.size() - 1, 1);
       dims[0] = request_.out().dims[1];
@@ -74,7 +74,7 @@ class Epilogue {
       dims = {dims[0]};
     } else if (dims.size() < 2) {
       dims = {};
-    } else if (request_.in(asked_.a.codes).rank() >= 2) {
+    } else if (request_.in(asked_.a.values).rank() >= 2) {
       dims[dims.size() - 2] = 1;
     } else {
       dims.erase(dims.end() - 2);
@@ -86,10 +86,10 @@ class Epilogue {
     return lowering.cast(lowering.load(input, dims), as);
   }
 
-  Register zero(Lowering& lowering, const CodeOperand& operand, int shift) const {
+  Register zero(Lowering& lowering, const Int8Operand& operand, int shift) const {
     if (!operand.zero) return lowering.immediate(kSum, -shift);
-    const Register code = load(lowering, *operand.zero, operand.zero_dims, kSum);
-    return shift == 0 ? code : lowering.apply("Sub", {code, lowering.immediate(kSum, shift)});
+    const Register point = load(lowering, *operand.zero, operand.zero_dims, kSum);
+    return shift == 0 ? point : lowering.apply("Sub", {point, lowering.immediate(kSum, shift)});
   }
 
   // sum((a - a_zero) * (b - b_zero)) of sum(a * b), modulo 2^32.
@@ -107,7 +107,7 @@ class Epilogue {
     return lowering.apply("Add", {sum, lowering.apply("Mul", {depth, lowering.apply("Mul", {*a, *b})})});
   }
 
-  Register scale(Lowering& lowering, const CodeOperand& operand) const {
+  Register scale(Lowering& lowering, const Int8Operand& operand) const {
     return load(lowering, *operand.scale, operand.scale_dims, kReal);
   }
   Register times_scales(Lowering& lowering, Register value) const {
@@ -139,7 +139,7 @@ class Epilogue {
     }
     if (op == "QGemm") return quantised_gemm(lowering, real);
     constexpr size_t kScale = 6;
-    for (const CodeOperand* each : {&asked_.a, &asked_.b})
+    for (const Int8Operand* each : {&asked_.a, &asked_.b})
       real = lowering.apply("Mul", {real, scale(lowering, *each)});
     return pointwise::requantise(lowering, request_.node, real, kScale);
   }
@@ -189,33 +189,38 @@ class Epilogue {
     return value == asked_.anchor->input(0) || value == asked_.anchor->input(1);
   }
 
+  // The contraction's own number, with its bias, as it is declared.
+  Register contracted(Lowering& lowering, Register real) const {
+    const Value* bias = asked_.anchor->input(2);
+    if (bias != nullptr) {
+      const auto known = folded_.find(bias);
+      real = plus(lowering, real, known == folded_.end() ? lowering.input_of(bias) : known->second);
+    }
+    return lowering.cast(real, asked_.anchor->output(0)->type.tensor.element);
+  }
+
   // The nodes behind the contraction make of its numbers what they would make one by one.
   Register behind_contraction(Lowering& lowering, Register real) const {
     const Graph& body = ops::body(request_.node);
-    std::optional<Register> last;
-    for (const auto& [value, input] : folded_)
-      lowering.give(value, lowering.load(input, request_.in(input).dims));
+    std::map<const Value*, Register> made;
     for (const auto& node : body.nodes()) {
-      const Value* made = node->output(0);
-      if (folded_.contains(made) || is_operand(made)) continue;
-      if (node.get() == asked_.anchor) {
-        if (const Value* bias = node->input(2); bias != nullptr) {
-          const auto known = folded_.find(bias);
-          real = plus(lowering, real, known == folded_.end() ? lowering.input_of(bias) : known->second);
-        }
-        last = lowering.cast(real, made->type.tensor.element);
-        lowering.give(made, *last);
-      } else {
-        last = lowering.follow(*node);
-      }
+      const Value* value = node->output(0);
+      const auto known = folded_.find(value);
+      if (is_operand(value) || value == asked_.anchor->input(2)) continue;
+      if (known != folded_.end())
+        lowering.give(value, lowering.load(known->second, request_.in(known->second).dims));
+      else if (node.get() == asked_.anchor)
+        lowering.give(value, made[value] = contracted(lowering, real));
+      else
+        made[value] = lowering.follow(*node);
     }
-    return *last;
+    return made.at(body.outputs.at(0));
   }
 
   CudaKernel& kernel_;
   const KernelRequest& given_;
-  const CodeContraction& asked_;
-  const CodeSums& sums_;
+  const Int8Contraction& asked_;
+  const Int8Sums& sums_;
   KernelRequest request_;
   std::vector<CudaKernel::Place> places_;
   GivenSteps steps_;
@@ -226,8 +231,8 @@ class Epilogue {
 
 }  // namespace
 
-bool add_epilogue(CudaKernel& kernel, const KernelRequest& request, const CodeContraction& asked,
-                  const CodeSums& sums, std::string& reason) {
+bool add_epilogue(CudaKernel& kernel, const KernelRequest& request, const Int8Contraction& asked,
+                  const Int8Sums& sums, std::string& reason) {
   const std::string& op = request.node.op;
   const bool integers = op == "MatMulInteger" || op == "ConvInteger";
   const ElementType computed = integers ? kSum : ops::is_group(request.node) ? ElementType::kFloat : kReal;

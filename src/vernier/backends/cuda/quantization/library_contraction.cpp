@@ -1,5 +1,5 @@
 #include "vernier/backends/cuda/cublaslt/lt_multiplication.h"
-#include "vernier/backends/cuda/quantization/code_contraction.h"
+#include "vernier/backends/cuda/quantization/int8_contraction.h"
 
 namespace vernier::cuda {
 
@@ -12,7 +12,7 @@ bool is_sound(const LtFound& /*way*/) {
 
 // What cuBLASLt is asked for.
 struct LibraryProduct {
-  CodeContraction asked;
+  Int8Contraction asked;
   Factors factors;
   LtHandle handle;
 };
@@ -26,18 +26,18 @@ int64_t rounded_up(int64_t count, int64_t to) {
 std::optional<LibraryProduct> library_product(const KernelRequest& request, CublasLt& library,
                                               std::string& reason) {
   constexpr int64_t kWord = 4, kPack = 16;
-  if (!multiplies_codes(request.node)) return std::nullopt;
-  auto asked = code_contraction(request, reason);
+  if (!multiplies_int8(request.node)) return std::nullopt;
+  auto asked = int8_contraction(request, reason);
   if (!asked) return std::nullopt;
   Factors factors = factors_of(request, *asked);
-  const bool grows = request.in(asked->b.codes).constant != nullptr && asked->product.batch_rank == 0;
+  const bool grows = request.in(asked->b.values).constant != nullptr && asked->product.batch_rank == 0;
   if (grows) factors.columns = rounded_up(factors.columns, kWord);
   if (factors.columns % kWord != 0 || (asked->convolution && asked->convolution->groups > 1)) {
-    reason = "cuBLASLt multiplies codes by a multiple of four columns, and no groups of channels";
+    reason = "cuBLASLt multiplies int8 by a multiple of four columns, and no groups of channels";
     return std::nullopt;
   }
-  factors.a.flips = request.in(asked->a.codes).element == ElementType::kUint8;
-  factors.b.flips = request.in(asked->b.codes).element == ElementType::kUint8;
+  factors.a.flips = request.in(asked->a.values).element == ElementType::kUint8;
+  factors.b.flips = request.in(asked->b.values).element == ElementType::kUint8;
   const int64_t depth = factors.a.rows.depth;
   // What is gathered may as well be aligned.
   if (factors.a.flips || !factors.a.rows.lie_so() || depth % kWord != 0) {
@@ -64,7 +64,7 @@ struct LibraryWay {
 
 }  // namespace
 
-std::unique_ptr<CudaKernel> make_library_code_contraction(const KernelRequest& request, CublasLt& library,
+std::unique_ptr<CudaKernel> make_library_int8_contraction(const KernelRequest& request, CublasLt& library,
                                                           std::string& reason, int64_t most_gathered) {
   const auto made = library_product(request, library, reason);
   if (!made) return nullptr;
@@ -94,7 +94,7 @@ std::unique_ptr<CudaKernel> make_library_code_contraction(const KernelRequest& r
                                                                                      : nullptr;
 }
 
-std::vector<std::string> library_code_tactics(const KernelRequest& request, CublasLt& library) {
+std::vector<std::string> library_int8_tactics(const KernelRequest& request, CublasLt& library) {
   std::string reason;
   std::vector<std::string> names;
   const auto made = library_product(request, library, reason);

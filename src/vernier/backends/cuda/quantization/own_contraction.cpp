@@ -1,7 +1,7 @@
-// Contractions of codes by kernels of our own.
+// Contractions of int8 by kernels of our own.
 #include "vernier/backends/cuda/kernel_registry.h"
 #include "vernier/backends/cuda/launch.h"
-#include "vernier/backends/cuda/quantization/code_contraction.h"
+#include "vernier/backends/cuda/quantization/int8_contraction.h"
 #include "vernier/backends/cuda/window_parameters.h"
 
 namespace vernier::cuda {
@@ -11,10 +11,10 @@ namespace {
 using Kernels = std::unique_ptr<CudaKernel>;
 
 // Each channel of a group has a window of its own: sums are made one by one, and need no correction.
-Kernels make_grouped(const KernelRequest& request, const CodeContraction& asked, std::string& reason) {
-  using P = CodeConvolutionParameters;
+Kernels make_grouped(const KernelRequest& request, const Int8Contraction& asked, std::string& reason) {
+  using P = Int8ConvolutionParameters;
   const ops::Convolution& convolution = *asked.convolution;
-  const Operand &x = request.in(asked.a.codes), &w = request.in(asked.b.codes);
+  const Operand &x = request.in(asked.a.values), &w = request.in(asked.b.values);
   const WindowParameters from = rows_of_windows(x, convolution).windows;
   P parameters{};
   set_window(convolution.axes, parameters);
@@ -29,10 +29,10 @@ Kernels make_grouped(const KernelRequest& request, const CodeContraction& asked,
   parameters.w_zero_step = asked.b.zero && !asked.b.zero_dims.empty() ? 1 : 0;
   auto kernel = std::make_unique<CudaKernel>(request, "int8-convolution");
   ContractionBuilder builder(*kernel, request, asked);
-  kernel->launch(kernel_source("code_convolution", {{"X", std::string(device_type(x.element))},
+  kernel->launch(kernel_source("int8_convolution", {{"X", std::string(device_type(x.element))},
                                                     {"W", std::string(device_type(w.element))}}),
                  grid_over(asked.sums.size()), parameters,
-                 {{&P::x, CudaKernel::input(asked.a.codes)}, {&P::w, CudaKernel::input(asked.b.codes)}},
+                 {{&P::x, CudaKernel::input(asked.a.values)}, {&P::w, CudaKernel::input(asked.b.values)}},
                  {{&P::y, builder.target(asked.product.parameters.n)}});
   if (asked.a.zero) kernel->add_pointer(offsetof(P, x_zero), CudaKernel::input(*asked.a.zero));
   if (asked.b.zero) kernel->add_pointer(offsetof(P, w_zero), CudaKernel::input(*asked.b.zero));
@@ -40,13 +40,13 @@ Kernels make_grouped(const KernelRequest& request, const CodeContraction& asked,
 }
 
 Kernels make(const KernelRequest& request, std::string& reason) {
-  const auto asked = code_contraction(request, reason);
+  const auto asked = int8_contraction(request, reason);
   if (!asked) return nullptr;
   if (asked->convolution && asked->convolution->groups > 1) return make_grouped(request, *asked, reason);
   const Factors factors = factors_of(request, *asked);
   auto kernel = std::make_unique<CudaKernel>(request, what_of(*asked));
   ContractionBuilder builder(*kernel, request, *asked);
-  const ProductTypes types{request.in(asked->a.codes).element, request.in(asked->b.codes).element,
+  const ProductTypes types{request.in(asked->a.values).element, request.in(asked->b.values).element,
                            ElementType::kInt32, ElementType::kInt32};
   const auto multiply = [&](const CudaKernel::Place& a, const CudaKernel::Place& b,
                             const CudaKernel::Place& sums, int64_t rows) {
@@ -59,22 +59,22 @@ Kernels make(const KernelRequest& request, std::string& reason) {
 
 }  // namespace
 
-bool multiplies_codes(const Node& node) {
+bool multiplies_int8(const Node& node) {
   return KernelRegistry::instance().find(node) == make;
 }
 
-void lay_out_codes(KernelRequest& request) {
+void lay_out_int8(KernelRequest& request) {
   for (auto* operands : {&request.inputs, &request.outputs}) {
     for (auto& operand : *operands) {
       if (operand) operand->layout = Layout::kPlain;
     }
   }
   std::string reason;
-  const auto asked = code_contraction(request, reason);
+  const auto asked = int8_contraction(request, reason);
   if (!asked || !asked->convolution) return;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     auto& input = request.inputs[i];
-    if (input && input->constant == nullptr && (i == asked->a.codes || input->dims == request.out().dims))
+    if (input && input->constant == nullptr && (i == asked->a.values || input->dims == request.out().dims))
       input->layout = Layout::kChannelsLast;
   }
   request.outputs[0]->layout = Layout::kChannelsLast;

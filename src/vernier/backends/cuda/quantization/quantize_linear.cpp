@@ -29,7 +29,7 @@ std::string memory_type(ElementType type) {
   }
 }
 
-bool is_code(ElementType type) {
+bool is_quantised(ElementType type) {
   if (is_integer(type)) return element_size(type) <= 4;
   return is_float(type) && element_bits(type) <= 8 && type != ElementType::kFloat8E8M0;
 }
@@ -40,14 +40,15 @@ bool is_real(ElementType type) {
 
 bool is_served(const KernelRequest& request, bool quantizes, std::string& reason) {
   const Operand &x = request.in(0), &scale = request.in(1), &y = request.out();
-  const bool codes = is_code(quantizes ? y.element : x.element) && is_real(quantizes ? x.element : y.element);
+  const bool types =
+      is_quantised(quantizes ? y.element : x.element) && is_real(quantizes ? x.element : y.element);
   const bool zeros = !request.has(2) ||
                      (request.in(2).layout == scale.layout && !memory_type(request.in(2).element).empty());
-  if (!codes || !zeros || !is_float(scale.element) || memory_type(scale.element).empty())
+  if (!types || !zeros || !is_float(scale.element) || memory_type(scale.element).empty())
     reason = fmt::format("{} from {} to {}", request.node.op, element_type_short_name(x.element),
                          element_type_short_name(y.element));
   else if (x.rank() > kMaxRank || x.layout != y.layout)
-    reason = "too many axes, or codes that do not lie as their numbers do";
+    reason = "too many axes, or a result that does not lie as x does";
   else
     return true;
   return false;

@@ -78,9 +78,11 @@ Register Lowering::follow(const Node& node) {
 }
 
 // Sizes of an operand of a node.
-const Dims& Lowering::dims_of(const Value* value) const {
+Dims Lowering::dims_of(const Value* value) const {
   const auto input = inputs_.find(value);
-  return input == inputs_.end() ? request_.out().dims : request_.in(input->second).dims;
+  if (input != inputs_.end()) return request_.in(input->second).dims;
+  const auto dims = value->type.tensor.shape ? to_dims(*value->type.tensor.shape) : std::nullopt;
+  return dims.value_or(request_.out().dims);
 }
 
 Register Lowering::read(const Node& node, size_t at) {

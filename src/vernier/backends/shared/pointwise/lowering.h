@@ -52,7 +52,7 @@ class Lowering {
   void run_group(const Graph& body);
   Register add(Instruction instruction);
   void store(Register value, size_t output, ElementType type);
-  const Dims& dims_of(const Value* value) const;
+  Dims dims_of(const Value* value) const;
   Register fold(const Node& node, std::string_view op);
   Register lower(const Node& node);
   Register lower_microsoft(const Node& node);

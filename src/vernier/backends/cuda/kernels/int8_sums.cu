@@ -1,5 +1,5 @@
-// The sum of each row of codes of type T; a block takes a row.
-extern "C" __global__ void run(const CodeSumParameters p) {
+// The sum of each row of values of type T; a block takes a row.
+extern "C" __global__ void run(const Int8SumParameters p) {
   __shared__ i32 shared[256];
   for (i64 row = blockIdx.x; row < p.rows; row += gridDim.x) {
     const T* x = (const T*)p.x + row * p.length;

@@ -1,6 +1,6 @@
-// Products and convolutions of codes of 8 bits against the reference, bit for bit where it makes codes: by
+// Products and convolutions of int8 against the reference, bit for bit where it makes values: by
 // own kernels and by cuBLASLt, in software.
-#include "vernier/backends/cuda/quantization/code_contraction.h"
+#include "vernier/backends/cuda/quantization/int8_contraction.h"
 
 #include "cuda/reference_comparison.h"
 #include "cuda/software_cublaslt.h"
@@ -23,13 +23,13 @@ struct Opened {
 };
 
 bool lies_channels_last(KernelRequest& request) {
-  lay_out_codes(request);
+  lay_out_int8(request);
   return request.out().layout == Layout::kChannelsLast;
 }
 
-class CodeContractionTest : public testing::TestWithParam<Case> {};
+class Int8ContractionTest : public testing::TestWithParam<Case> {};
 
-TEST_P(CodeContractionTest, OwnKernelsComputeWhatTheReferenceDoes) {
+TEST_P(Int8ContractionTest, OwnKernelsComputeWhatTheReferenceDoes) {
   if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
   const SoftwareGpu gpu = reset_software_gpu();
   expect_reference(GetParam(), gpu, Context(gpu.driver, 0), {}, [](const CudaKernel& kernel) {
@@ -38,9 +38,9 @@ TEST_P(CodeContractionTest, OwnKernelsComputeWhatTheReferenceDoes) {
   });
 }
 
-class LibraryCodesTest : public testing::TestWithParam<Case> {};
+class LibraryInt8Test : public testing::TestWithParam<Case> {};
 
-TEST_P(LibraryCodesTest, ProductsOfTheLibraryAreWhatTheReferenceComputes) {
+TEST_P(LibraryInt8Test, ProductsOfTheLibraryAreWhatTheReferenceComputes) {
   if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
   const SoftwareGpu gpu = reset_software_gpu();
   Opened lt(gpu.driver);
@@ -50,8 +50,8 @@ TEST_P(LibraryCodesTest, ProductsOfTheLibraryAreWhatTheReferenceComputes) {
   EXPECT_TRUE(software_cublaslt().aligned);
 }
 
-// Rows of codes, "const %w = i8[8,5] hex…", that differ from row to row; of INT32 positive ones below 256.
-std::string codes(const std::string& name, const std::string& type, const Dims& dims) {
+// Rows of values, "const %w = i8[8,5] hex…", that differ from row to row; of INT32 positive ones below 256.
+std::string values(const std::string& name, const std::string& type, const Dims& dims) {
   std::string text =
       "const %" + name + " = " + type + "[" + fmt::format("{}", fmt::join(dims, ",")) + "] hex\"";
   for (int64_t i = 0; i < element_count(dims); ++i)
@@ -74,7 +74,7 @@ std::string scalar(const std::string& name, float value) {
 }
 
 const std::string kScales = scalar("as", 0.03125F) + scalar("bs", 0.25F) + scalar("ys", 0.37F);
-const std::string kZeros = codes("z", "u8", {}) + "const %az = u8[] hex\"03\"\nconst %bz = u8[] hex\"80\"\n";
+const std::string kZeros = values("z", "u8", {}) + "const %az = u8[] hex\"03\"\nconst %bz = u8[] hex\"80\"\n";
 
 std::vector<Case> all(std::vector<Case> cases) {
   for (Case& each : cases) each.exact = true;
@@ -95,11 +95,11 @@ std::vector<Case> products() {
        "%y: i32[2,3,5,4] = " + integer + ", %p, %q)"},
       {"%a: i8[2,5,8], %b: i8[8,4], %p: i8[], %q: i8[4]", "%y: i32[2,5,4] = " + integer + ", %p, %q)"},
       {"%a: i8[8], %b: u8[8,4], %p: i8[], %q: u8[4]", "%y: i32[4] = " + integer + ", %p, %q)"},
-      {"%a: u8[33,70], %p: u8[]", "%y: i32[33,20] = " + integer + ", %p)", codes("b", "i8", {70, 20})},
+      {"%a: u8[33,70], %p: u8[]", "%y: i32[33,20] = " + integer + ", %p)", values("b", "i8", {70, 20})},
       {"%a: u8[3,8], %p: u8[]", "%y: i32[3,4] = " + integer + ", %p, %bz)",
-       codes("b", "u8", {8, 4}) + kZeros},
+       values("b", "u8", {8, 4}) + kZeros},
       {"%a: u8[3,7], %b: i8[7,4]" + parameters, "%y: u8[3,4]" + matmul},
-      {"%a: u8[2,3,7]", "%y: u8[2,3,8]" + matmul, codes("b", "u8", {7, 8}) + kScales + kZeros},
+      {"%a: u8[2,3,7]", "%y: u8[2,3,8]" + matmul, values("b", "u8", {7, 8}) + kScales + kZeros},
       {"%a: i8[3,8], %az: i8[3], %as: f32[3], %b: i8[8,4], %bz: i8[4], %bs: f32[4], %ys: f32[], %z: i8[]",
        "%y: i8[3,4]" + matmul},
   });
@@ -115,14 +115,14 @@ std::vector<Case> convolutions() {
        "%y: i32[2,4,3,5] = " + integer + ", %p, %q" + window},
       {"%x: i8[1,5,9], %w: i8[4,5,3], %p: i8[]", "%y: i32[1,4,5] = " + integer + ", %p) {dilations=ints[2]}"},
       {"%x: i8[2,16,3,3], %p: i8[]", "%y: i32[2,4,3,3] = " + integer + ", %p)",
-       codes("w", "i8", {4, 16, 1, 1})},
+       values("w", "i8", {4, 16, 1, 1})},
       {"%x: u8[1,2,3,4,5], %p: u8[]", "%y: i32[1,4,2,3,4] = " + integer + ", %p)",
-       codes("w", "i8", {4, 2, 2, 2, 2})},
+       values("w", "i8", {4, 2, 2, 2, 2})},
       {"%x: u8[2,4,6,5]", "%y: u8[2,8,3,5] = " + linear + window,
-       codes("w", "u8", {8, 4, 3, 3}) + kScales + kZeros},
+       values("w", "u8", {8, 4, 3, 3}) + kScales + kZeros},
       {"%x: u8[2,4,6,5], %c: i32[8]", "%y: u8[2,8,3,5] = " + linear + ", %c" + window,
-       codes("w", "i8", {8, 4, 3, 3}) + codes("bz", "i8", {8}) + kScales + codes("z", "u8", {}) +
-           codes("az", "u8", {})},
+       values("w", "i8", {8, 4, 3, 3}) + values("bz", "i8", {8}) + kScales + values("z", "u8", {}) +
+           values("az", "u8", {})},
   });
   return cases;
 }
@@ -132,23 +132,23 @@ std::vector<Case> channels_last(std::vector<Case> cases) {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, CodeContractionTest, testing::ValuesIn(products()));
-INSTANTIATE_TEST_SUITE_P(Convolutions, CodeContractionTest, testing::ValuesIn(convolutions()));
-INSTANTIATE_TEST_SUITE_P(ChannelsLast, CodeContractionTest, testing::ValuesIn(channels_last(convolutions())));
-INSTANTIATE_TEST_SUITE_P(Products, LibraryCodesTest, testing::ValuesIn(products()));
-INSTANTIATE_TEST_SUITE_P(Convolutions, LibraryCodesTest, testing::ValuesIn(convolutions()));
-INSTANTIATE_TEST_SUITE_P(ChannelsLast, LibraryCodesTest, testing::ValuesIn(channels_last(convolutions())));
+INSTANTIATE_TEST_SUITE_P(Products, Int8ContractionTest, testing::ValuesIn(products()));
+INSTANTIATE_TEST_SUITE_P(Convolutions, Int8ContractionTest, testing::ValuesIn(convolutions()));
+INSTANTIATE_TEST_SUITE_P(ChannelsLast, Int8ContractionTest, testing::ValuesIn(channels_last(convolutions())));
+INSTANTIATE_TEST_SUITE_P(Products, LibraryInt8Test, testing::ValuesIn(products()));
+INSTANTIATE_TEST_SUITE_P(Convolutions, LibraryInt8Test, testing::ValuesIn(convolutions()));
+INSTANTIATE_TEST_SUITE_P(ChannelsLast, LibraryInt8Test, testing::ValuesIn(channels_last(convolutions())));
 
 // Columns that are no multiple of four get others of zeros where they are known.
 std::vector<Case> odd_columns() {
   return all({
-      {"%a: i8[5,8]", "%y: i32[5,5] = MatMulInteger(%a, %b)", codes("b", "i8", {8, 5})},
+      {"%a: i8[5,8]", "%y: i32[5,5] = MatMulInteger(%a, %b)", values("b", "i8", {8, 5})},
       {"%a: u8[3,5,7], %p: u8[]", "%y: i32[3,5,3] = MatMulInteger(%a, %b, %p, %bz)",
-       codes("b", "u8", {7, 3}) + kZeros},
+       values("b", "u8", {7, 3}) + kZeros},
       {"%a: u8[3,7]", "%y: u8[3,3] = QLinearMatMul(%a, %as, %az, %b, %bs, %bz, %ys, %z)",
-       codes("b", "u8", {7, 3}) + kScales + kZeros},
+       values("b", "u8", {7, 3}) + kScales + kZeros},
       {"%x: u8[3,4,3,5], %p: u8[]", "%y: i32[3,3,3,3] = ConvInteger(%x, %w, %p) {pads=ints[1, 0, 1, 0]}",
-       codes("w", "i8", {3, 4, 3, 3})},
+       values("w", "i8", {3, 4, 3, 3})},
   });
 }
 
@@ -158,8 +158,8 @@ std::vector<Case> odd_channels() {
   return channels_last(std::move(cases));
 }
 
-INSTANTIATE_TEST_SUITE_P(OddColumns, LibraryCodesTest, testing::ValuesIn(odd_columns()));
-INSTANTIATE_TEST_SUITE_P(OddChannels, LibraryCodesTest, testing::ValuesIn(odd_channels()));
+INSTANTIATE_TEST_SUITE_P(OddColumns, LibraryInt8Test, testing::ValuesIn(odd_columns()));
+INSTANTIATE_TEST_SUITE_P(OddChannels, LibraryInt8Test, testing::ValuesIn(odd_channels()));
 
 // As where windows are more than the cache of a device holds.
 class PiecesTest : public testing::TestWithParam<Case> {};
@@ -168,11 +168,11 @@ TEST_P(PiecesTest, RowsThatAreGatheredPieceByPieceMakeTheSame) {
   if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
   const SoftwareGpu gpu = reset_software_gpu();
   Opened lt(gpu.driver);
-  constexpr int64_t kFewCodes = 400;
+  constexpr int64_t kFewValues = 400;
   expect_reference(
       GetParam(), gpu, lt.context, {}, [](const CudaKernel&) {},
       [&](const KernelRequest& request, std::string& reason) {
-        return make_library_code_contraction(request, lt.cublaslt, reason, kFewCodes);
+        return make_library_int8_contraction(request, lt.cublaslt, reason, kFewValues);
       });
   EXPECT_GT(software_cublaslt().chosen.size(), 1U);
   EXPECT_EQ(software_cublaslt().live, 0U);
@@ -185,8 +185,8 @@ INSTANTIATE_TEST_SUITE_P(Windows, PiecesTest, testing::ValuesIn([] {
                            return channels_last(std::move(cases));
                          }()));
 
-TEST(CodeRowsTest, PiecesAreAboutAsLargeAsOneAnother) {
-  CodeRows rows = rows_of_matrix({1001, 64});
+TEST(Int8RowsTest, PiecesAreAboutAsLargeAsOneAnother) {
+  Int8Rows rows = rows_of_matrix({1001, 64});
   std::vector<int64_t> counts;
   for (const RowPiece& piece : rows.pieces(64 * 300)) counts.push_back(piece.count);
   EXPECT_THAT(counts, testing::ElementsAre(251, 251, 251, 248));
@@ -208,7 +208,7 @@ std::vector<Case> own_only() {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(OwnOnly, CodeContractionTest, testing::ValuesIn(own_only()));
+INSTANTIATE_TEST_SUITE_P(OwnOnly, Int8ContractionTest, testing::ValuesIn(own_only()));
 
 // Groups as the passes make them. Scales are powers of two, so that what is dequantised is exact; those of
 // results are not.
@@ -227,26 +227,33 @@ std::vector<Case> groups() {
   std::vector<Case> cases = {
       {"%x: u8[2,4,6,5]",
        image,
-       scales + codes("w", "i8", {8, 4, 3, 3}),
+       scales + values("w", "i8", {8, 4, 3, 3}),
        {},
        {weights, conv + ")" + window, relu, result},
        "qconv"},
       {"%x: u8[2,4,6,5]",
        image,
-       scales + codes("w", "i8", {8, 4, 3, 3}) + floats("c", {1, -2, 3, 0.1F, 5, 6, -7, 8}, "8"),
+       scales + values("w", "i8", {8, 4, 3, 3}) + floats("c", {1, -2, 3, 0.1F, 5, 6, -7, 8}, "8"),
        {},
        {weights, conv + ", %c)" + window, "%r: f32[2,8,3,5] = LeakyRelu(%q)", result},
        "qconv"},
       {"%x: u8[2,4,6,5]",
        image,
-       scales + codes("w", "i8", {8, 4, 3, 3}),
+       scales + values("w", "i8", {8, 4, 3, 3}),
        {},
        {weights, "%y" + conv.substr(2) + ")" + window},
+       "qconv"},
+      {"%x: u8[2,4,6,5]",
+       image,
+       scales + values("w", "i8", {8, 4, 3, 3}) + scalar("low", 0) + "const %top = u8[] hex\"0c\"\n",
+       {},
+       {weights, conv + ")" + window, dequantised("high", "", "%top, %rs"),
+        "%r: f32[2,8,3,5] = Clip(%q, %low, %high)", result},
        "qconv"},
       // An INT32 bias, and a residual that is quantised.
       {"%x: u8[2,4,6,5], %s: i8[2,8,3,5]",
        image,
-       scales + codes("w", "i8", {8, 4, 3, 3}) + codes("c", "i32", {8}),
+       scales + values("w", "i8", {8, 4, 3, 3}) + values("c", "i32", {8}),
        {},
        {weights, dequantised("cd", "8", "%c, %rs"), conv + ", %cd)" + window,
         "%p: u8[2,8,3,5] = QuantizeLinear(%q, %rs, %z)", dequantised("pd", "2,8,3,5", "%p, %rs, %z"),
@@ -254,7 +261,7 @@ std::vector<Case> groups() {
        "qconv"},
       {"%a: u8[3,5,7]",
        dequantised("ad", "3,5,7", "%a, %as, %az"),
-       scales + codes("b", "i8", {7, 8}) + floats("v", {1, -2, 3, 0.1F, 5, 6, -7, 8}, "8"),
+       scales + values("b", "i8", {7, 8}) + floats("v", {1, -2, 3, 0.1F, 5, 6, -7, 8}, "8"),
        {},
        {dequantised("bd", "7,8", "%b, %ws") + " {axis=1}", "%q: f32[3,5,8] = MatMul(%ad, %bd)",
         "%r: f32[3,5,8] = Add(%q, %v)", "%y: u8[3,5,8] = QuantizeLinear(%r, %ys, %z)"},
@@ -281,10 +288,10 @@ std::vector<Case> image_groups() {
   return channels_last(std::move(cases));
 }
 
-INSTANTIATE_TEST_SUITE_P(Groups, CodeContractionTest, testing::ValuesIn(groups()));
-INSTANTIATE_TEST_SUITE_P(Groups, LibraryCodesTest, testing::ValuesIn(groups()));
-INSTANTIATE_TEST_SUITE_P(GroupsOfImages, CodeContractionTest, testing::ValuesIn(image_groups()));
-INSTANTIATE_TEST_SUITE_P(GroupsOfImages, LibraryCodesTest, testing::ValuesIn(image_groups()));
+INSTANTIATE_TEST_SUITE_P(Groups, Int8ContractionTest, testing::ValuesIn(groups()));
+INSTANTIATE_TEST_SUITE_P(Groups, LibraryInt8Test, testing::ValuesIn(groups()));
+INSTANTIATE_TEST_SUITE_P(GroupsOfImages, Int8ContractionTest, testing::ValuesIn(image_groups()));
+INSTANTIATE_TEST_SUITE_P(GroupsOfImages, LibraryInt8Test, testing::ValuesIn(image_groups()));
 
 // Operators of com.microsoft, in FLOAT or quantised again.
 std::vector<Case> microsoft() {
@@ -298,10 +305,10 @@ std::vector<Case> microsoft() {
           {a + "%b: i8[4,7], %bs: f32[4], %bz: i8[4]", "%y: f32[5,4] = " + gemm + ") {transB=1}"}};
 }
 
-INSTANTIATE_TEST_SUITE_P(Microsoft, CodeContractionTest, testing::ValuesIn(microsoft()));
-INSTANTIATE_TEST_SUITE_P(Microsoft, LibraryCodesTest, testing::ValuesIn(microsoft()));
+INSTANTIATE_TEST_SUITE_P(Microsoft, Int8ContractionTest, testing::ValuesIn(microsoft()));
+INSTANTIATE_TEST_SUITE_P(Microsoft, LibraryInt8Test, testing::ValuesIn(microsoft()));
 
-TEST(LibraryCodesTest, WhatTheLibraryDoesNotMultiplyIsLeftToOwnKernels) {
+TEST(LibraryInt8Test, WhatTheLibraryDoesNotMultiplyIsLeftToOwnKernels) {
   const SoftwareGpu gpu = reset_software_gpu();
   Opened lt(gpu.driver);
   for (const Case& each : own_only()) {

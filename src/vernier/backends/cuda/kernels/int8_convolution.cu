@@ -1,6 +1,6 @@
-// Convolutions of groups of channels, of codes of 8 bits less their zero points: a thread makes one sum. X and W are the
-// types of codes.
-extern "C" __global__ void run(const CodeConvolutionParameters p) {
+// Convolutions of groups of channels, of int8 less their zero points: a thread makes one sum. X and W are the
+// types in memory.
+extern "C" __global__ void run(const Int8ConvolutionParameters p) {
   const int taps = p.kernel[0] * p.kernel[1] * p.kernel[2], channels = p.groups * p.out_channels;
   const i64 places = (i64)p.output[0] * p.output[1] * p.output[2];
   const i64 total = p.batch * channels * places, step = (i64)gridDim.x * blockDim.x;

@@ -1,4 +1,4 @@
-#include "vernier/backends/cuda/quantization/code_rows.h"
+#include "vernier/backends/cuda/quantization/int8_rows.h"
 
 #include "vernier/backends/cuda/launch.h"
 #include "vernier/backends/cuda/window_parameters.h"
@@ -10,8 +10,8 @@ namespace {
 using P = WindowParameters;
 
 // Images of so many pixels, each a row.
-CodeRows rows_of_pixels(int64_t images, int64_t pixels, int64_t channels) {
-  CodeRows rows;
+Int8Rows rows_of_pixels(int64_t images, int64_t pixels, int64_t channels) {
+  Int8Rows rows;
   P& p = rows.windows;
   set_window({{.input = pixels, .output = pixels}}, p);
   p.rows = images * pixels;
@@ -25,7 +25,7 @@ int taps_of(const P& p) {
   return p.kernel[0] * p.kernel[1] * p.kernel[2];
 }
 
-// As many as can be of the codes that lie in 16 bytes, wherever a row begins.
+// As many as can be of the values that lie in 16 bytes, wherever a row begins.
 int width_of(const P& p) {
   int width = 16;
   const auto fits = [&](int64_t step) { return step % width == 0; };
@@ -35,9 +35,9 @@ int width_of(const P& p) {
   return width;
 }
 
-// Calls visit(row, k, code) with every code of the constant; code is its place.
+// Calls visit(row, k, place) with every value of the constant, which lies at `place`.
 template <class Visit>
-void for_each_code(const CodeRows& rows, Visit visit) {
+void for_each_value(const Int8Rows& rows, Visit visit) {
   const P& p = rows.windows;
   const int64_t taps = taps_of(p), places = int64_t{p.output[0]} * p.output[1] * p.output[2];
   for (int64_t row = 0; row < p.rows; ++row) {
@@ -49,7 +49,7 @@ void for_each_code(const CodeRows& rows, Visit visit) {
   }
 }
 
-std::string form_of(const CodeRows& rows, bool flips, std::string_view what) {
+std::string form_of(const Int8Rows& rows, bool flips, std::string_view what) {
   const P& p = rows.windows;
   return fmt::format("cuda:{},{}x{},{},{},{},{}", what, taps_of(p), p.channels, p.channel_step, p.pixel_step,
                      p.length, flips ? "less 128" : "as they are");
@@ -57,7 +57,7 @@ std::string form_of(const CodeRows& rows, bool flips, std::string_view what) {
 
 }  // namespace
 
-bool CodeRows::lie_so() const {
+bool Int8Rows::lie_so() const {
   const P& p = windows;
   bool windows_are_pixels = taps_of(p) == 1;
   for (size_t i = 0; i < std::size(p.strides); ++i)
@@ -69,8 +69,8 @@ bool CodeRows::lie_so() const {
          (p.rows == pixels || p.image_step == pixels * p.channels);
 }
 
-std::vector<RowPiece> CodeRows::pieces(int64_t most_codes) const {
-  const int64_t most = std::max<int64_t>(1, most_codes / length()), parts = (count() + most - 1) / most,
+std::vector<RowPiece> Int8Rows::pieces(int64_t most_values) const {
+  const int64_t most = std::max<int64_t>(1, most_values / length()), parts = (count() + most - 1) / most,
                 each = (count() + parts - 1) / parts;
   std::vector<RowPiece> all;
   for (int64_t first = 0; first < count(); first += each)
@@ -78,25 +78,25 @@ std::vector<RowPiece> CodeRows::pieces(int64_t most_codes) const {
   return all;
 }
 
-CodeRows rows_of_matrix(const Dims& dims) {
+Int8Rows rows_of_matrix(const Dims& dims) {
   const int64_t depth = dims.back();
-  CodeRows rows = rows_of_pixels(1, element_count(dims) / depth, depth);
+  Int8Rows rows = rows_of_pixels(1, element_count(dims) / depth, depth);
   rows.windows.channel_step = 1;
   rows.windows.pixel_step = depth;
   return rows;
 }
 
-CodeRows columns_of_matrix(const Dims& dims) {
+Int8Rows columns_of_matrix(const Dims& dims) {
   if (dims.size() == 1) return rows_of_matrix(dims);
   const int64_t depth = dims[dims.size() - 2], columns = dims.back();
-  CodeRows rows = rows_of_pixels(element_count(dims) / (depth * columns), columns, depth);
+  Int8Rows rows = rows_of_pixels(element_count(dims) / (depth * columns), columns, depth);
   rows.windows.channel_step = columns;
   rows.windows.pixel_step = 1;
   return rows;
 }
 
-CodeRows rows_of_windows(const Operand& x, const ops::Convolution& convolution) {
-  CodeRows rows;
+Int8Rows rows_of_windows(const Operand& x, const ops::Convolution& convolution) {
+  Int8Rows rows;
   P& p = rows.windows;
   set_window(convolution.axes, p);
   const bool last = x.layout == Layout::kChannelsLast;
@@ -111,9 +111,9 @@ CodeRows rows_of_windows(const Operand& x, const ops::Convolution& convolution) 
   return rows;
 }
 
-CodeRows rows_of_weights(const Dims& dims) {
+Int8Rows rows_of_weights(const Dims& dims) {
   const int64_t channels = dims[1], taps = element_count(dims) / (dims[0] * channels);
-  CodeRows rows;
+  Int8Rows rows;
   P& p = rows.windows;
   set_window({{.input = taps, .output = 1, .kernel = taps}}, p);
   p.rows = dims[0];
@@ -126,56 +126,57 @@ CodeRows rows_of_weights(const Dims& dims) {
   return rows;
 }
 
-void add_gathering(CudaKernel& kernel, const CodeRows& rows, const RowPiece& piece, bool flips,
-                   const CudaKernel::Place& codes, const std::optional<CudaKernel::Place>& zero,
+void add_gathering(CudaKernel& kernel, const Int8Rows& rows, const RowPiece& piece, bool flips,
+                   const CudaKernel::Place& values, const std::optional<CudaKernel::Place>& zero,
                    const CudaKernel::Place& to) {
   const int width = width_of(rows.windows);
   P parameters = rows.windows;
   parameters.first = piece.first;
   parameters.rows = piece.count;
   kernel.launch(kernel_source("gather_windows", {{"N", std::to_string(width)}, {"FLIPS", flips ? "1" : "0"}}),
-                grid_over(piece.count * rows.length() / width), parameters, {{&P::x, codes}}, {{&P::y, to}});
+                grid_over(piece.count * rows.length() / width), parameters, {{&P::x, values}}, {{&P::y, to}});
   if (zero) kernel.add_pointer(offsetof(P, zero), *zero);
 }
 
-CudaKernel::Place packed_rows(CudaKernel& kernel, const KernelRequest& request, const Tensor& codes,
-                              const CodeRows& rows, bool flips, int64_t count) {
+CudaKernel::Place packed_rows(CudaKernel& kernel, const KernelRequest& request, const Tensor& values,
+                              const Int8Rows& rows, bool flips, int64_t count) {
   const auto bytes = static_cast<size_t>(count * rows.length());
-  const auto fill = [rows, flips, bytes, source = codes](std::byte* to) {
+  const auto fill = [rows, flips, bytes, source = values](std::byte* to) {
     const auto* from = static_cast<const std::byte*>(source.raw());
     const auto flip = flips ? std::byte{0x80} : std::byte{0};
     std::fill_n(to, bytes, std::byte{0});
-    for_each_code(
-        rows, [&](int64_t row, int64_t k, int64_t code) { to[row * rows.length() + k] = from[code] ^ flip; });
+    for_each_value(rows, [&](int64_t row, int64_t k, int64_t place) {
+      to[row * rows.length() + k] = from[place] ^ flip;
+    });
   };
   return kernel.constant(
-      request.pack(codes, form_of(rows, flips, fmt::format("{} rows of codes", count)), bytes, fill));
+      request.pack(values, form_of(rows, flips, fmt::format("{} rows of int8", count)), bytes, fill));
 }
 
-CudaKernel::Place packed_sums(CudaKernel& kernel, const KernelRequest& request, const Tensor& codes,
-                              const CodeRows& rows, bool flips) {
+CudaKernel::Place packed_sums(CudaKernel& kernel, const KernelRequest& request, const Tensor& values,
+                              const Int8Rows& rows, bool flips) {
   const size_t bytes = static_cast<size_t>(rows.count()) * sizeof(int32_t);
-  const auto fill = [rows, flips, source = codes](std::byte* to) {
+  const auto fill = [rows, flips, source = values](std::byte* to) {
     const bool is_signed = source.type() == ElementType::kInt8;
     const auto* from = static_cast<const uint8_t*>(source.raw());
     auto* sums = reinterpret_cast<int32_t*>(to);
     std::fill_n(sums, rows.count(), 0);
-    for_each_code(rows, [&](int64_t row, int64_t /*k*/, int64_t code) {
-      const int32_t value = is_signed ? static_cast<int8_t>(from[code]) : from[code];
+    for_each_value(rows, [&](int64_t row, int64_t /*k*/, int64_t place) {
+      const int32_t value = is_signed ? static_cast<int8_t>(from[place]) : from[place];
       sums[row] += flips ? value - 128 : value;
     });
   };
-  return kernel.constant(request.pack(codes, form_of(rows, flips, "sums of codes"), bytes, fill));
+  return kernel.constant(request.pack(values, form_of(rows, flips, "sums of int8"), bytes, fill));
 }
 
 void add_sums(CudaKernel& kernel, int64_t count, int64_t length, ElementType element,
-              const CudaKernel::Place& codes, const CudaKernel::Place& to) {
-  using S = CodeSumParameters;
+              const CudaKernel::Place& values, const CudaKernel::Place& to) {
+  using S = Int8SumParameters;
   S parameters{};
   parameters.rows = count;
   parameters.length = length;
-  kernel.launch(kernel_source("code_sums", {{"T", std::string(device_type(element))}}),
-                grid_of_blocks(count, length), parameters, {{&S::x, codes}}, {{&S::y, to}});
+  kernel.launch(kernel_source("int8_sums", {{"T", std::string(device_type(element))}}),
+                grid_of_blocks(count, length), parameters, {{&S::x, values}}, {{&S::y, to}});
 }
 
 }  // namespace vernier::cuda
