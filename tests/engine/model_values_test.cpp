@@ -60,8 +60,9 @@ TEST(ModelValues, NarrowOnesAreShownUnderTheNamesOfTheModel) {
 TEST(ModelValues, ContentsThatAreGivenReachTheNarrowOnes) {
   const auto engine = engine_in(ElementType::kFloat16);
   PlannedRunner planned(engine);
-  const auto given = Tensor::from_doubles(ElementType::kFloat, {2, 2}, {0.5, -0.5, 2, -3});
-  const auto trace = planned.run_with_values(inputs(), {"b"}, {{"a", given}}, std::nullopt);
+  const std::vector<double> a = {0.5, -0.5, 2, -3};
+  const NamedData given = {{"a", Tensor::from_doubles(ElementType::kFloat, {2, 2}, a)}};
+  const auto trace = planned.run_with_values(inputs(), {"b"}, given, std::nullopt);
   ASSERT_TRUE(trace);
   EXPECT_EQ(trace->find("b")->datum.tensor.to_doubles(), (std::vector<double>{0.5, -0.25, 2, -1.5}));
 }
