@@ -143,11 +143,11 @@ class ReplayTest : public testing::Test {
     gpu_.emplace(libraries_, 0);
   }
 
-  void build(bool captures) {
+  void build(bool captures, std::optional<DeviceFault> fault = {}) {
     execution_.reset();
     memory_.reset();  // streams and memory of the backend before
     plan_.reset();
-    backend_.emplace(*gpu_, CudaOptions{.captures = captures});
+    backend_.emplace(*gpu_, CudaOptions{.captures = captures, .fault = fault});
     Model model = parse_model(R"(model ir=10 opset "" 21 {
         graph "net" (%x: f32[1, 2, 4, 4], %w: f32[3, 2, 1, 3], %b: f32[2, 5], %c: f32[5]) -> (%y) {
           %v: f32[1, 3, 4, 2] = Conv(%x, %w) version 11 @"v" from ["v"]
@@ -217,6 +217,21 @@ TEST_F(ReplayTest, MemoryThatMovesIsCapturedAgain) {
   memory_->at_least(backend_->device(), size_t{1} << 20);
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(run(static_cast<double>(i)), expected[i]) << i;
   EXPECT_EQ(memory_->replays().entries().size(), 2U);
+}
+
+// What another session captured before reads and writes the memory of that one.
+TEST_F(ReplayTest, AStaleReplayIsWrong) {
+  const auto expected = this->expected();
+  build(true, DeviceFault{DeviceFault::Kind::kStaleReplay, 0});
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(run(static_cast<double>(i)), expected[i]);
+  SessionMemory memory;
+  Execution other(plan_, nodes_, memory);
+  std::vector<Datum> outputs;
+  other.run(inputs(2), outputs);
+  EXPECT_EQ(outputs[0].tensor.to_doubles(), expected[2]);
+  other.run(inputs(3), outputs);
+  EXPECT_NE(outputs[0].tensor.to_doubles(), expected[3]);
+  EXPECT_NO_THROW(backend_->applied_fault());
 }
 
 // cuDNN records an event on the stream that a handle had before, which may be capturing, or gone.

@@ -52,6 +52,34 @@ TEST_F(StreamTest, WhatIsCopiedThereAndBackIsWhatItWas) {
   EXPECT_EQ(back, there);
 }
 
+// docs/fault-injection.md: the worst that may follow does.
+TEST_F(StreamTest, FaultsOfItsUse) {
+  const std::vector<int> there{1, 2, 3};
+  constexpr size_t kBytes = sizeof(int) * 3;
+  // What two runs read back, of which each copies there and back, and waits.
+  const auto runs = [&](std::optional<DeviceFault> fault) {
+    CudaDevice device(context_, true, fault);
+    const auto buffer = device.allocate(kBytes);
+    const auto stream = device.stream();
+    std::vector<std::vector<int>> read;
+    for (int i = 0; i < 2; ++i) {
+      read.emplace_back(3, 0);
+      stream->copy(there.data(), buffer->address(), kBytes);
+      stream->copy(buffer->address(), read.back().data(), kBytes);
+      stream->wait_on_host(stream->record());
+    }
+    device.faults_of_use().require();
+    return read;
+  };
+  const std::vector<int> nothing(3, 0);
+  using Kind = DeviceFault::Kind;
+  EXPECT_THAT(runs(std::nullopt), ElementsAre(there, there));
+  EXPECT_THAT(runs(DeviceFault{Kind::kDropWait, 0}), ElementsAre(nothing, there));
+  EXPECT_THAT(runs(DeviceFault{Kind::kDropWait, 1}), ElementsAre(there, nothing));
+  EXPECT_THAT(runs(DeviceFault{Kind::kDropCopy, 3}), ElementsAre(there, nothing));
+  EXPECT_THROW(runs(DeviceFault{Kind::kDropWait, 2}), Error);
+}
+
 TEST_F(StreamTest, WhatIsReadBackArrivesWhenTheHostHasWaited) {
   const std::vector<int> there{1, 2, 3};
   std::vector<int> back(3, 0);

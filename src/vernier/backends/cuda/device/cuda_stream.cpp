@@ -120,6 +120,13 @@ void CudaStream::finish_before(uint64_t value) {
   while (!released_.empty() && released_.front().value <= value) released_.pop_front();
 }
 
+// As if the host looked at its memory before anything of what is read back has come there.
+void CudaStream::lose_read_backs() {
+  const std::lock_guard lock(read_backs_mutex_);
+  for (const ReadBack& each : read_backs_) each.block->lent = false;
+  read_backs_.clear();
+}
+
 void CudaStream::deliver(const void* address, size_t bytes) {
   const std::lock_guard lock(read_backs_mutex_);
   const auto* begin = static_cast<const std::byte*>(address);
@@ -139,7 +146,8 @@ bool CudaStream::reached(Event event) const {
 void CudaStream::wait_on_host(Event event) {
   if (event.stream != this || event.value == 0 || event.value > recorded_)
     throw internal_error("the host waits for event {}, which the stream has not recorded", event.value);
-  if (!failure_ && !device_.faults_of_use().strikes(DeviceFault::Kind::kDropWait))
+  if (!failure_ && device_.faults_of_use().strikes(DeviceFault::Kind::kDropWait)) return lose_read_backs();
+  if (!failure_)
     attempt([&] {
       context_.check(context_.api().synchronize_event(this->event(event.value)), "work on the GPU");
     });

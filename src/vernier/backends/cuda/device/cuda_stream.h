@@ -72,6 +72,7 @@ class CudaStream : public Stream {
   void copy_to_host(DevicePointer from, std::byte* to, size_t bytes);
   Staging::Block& take(size_t bytes);
   void finish_before(uint64_t value);
+  void lose_read_backs();
   // Keeps what a call of the driver, or something before it, throws, for wait_on_host.
   template <class Work>
   void attempt(const Work& work) {
