@@ -18,26 +18,27 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME vernier)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "ONNX models as fast inference engines whose accuracy is proven
- Vernier turns ONNX models into engines for CPUs and NVIDIA GPUs, compares
- them with a reference, finds where and why one is wrong, and repairs it. It
- judges engines of others, too: ONNX Runtime, TensorRT, any program.")
+Vernier turns ONNX models into engines for CPUs and NVIDIA GPUs, compares
+them with a reference, finds where and why one is wrong, and repairs it. It
+judges engines of others, too: ONNX Runtime, TensorRT, any program.")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "libtiff6, python3")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libvernier${version})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "inference engines whose accuracy is proven: library
- What programs load that build and run engines of Vernier by its C++ or C
- interface.")
+What programs load that build and run engines of Vernier by its C++ or C
+interface.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libvernier-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libvernier${version} (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "inference engines whose accuracy is proven: development
- Headers, and a package of CMake, for programs that build and run engines of
- Vernier.")
+Headers, and a package of CMake, for programs that build and run engines of
+Vernier.")
 
 # What Debian asks of every package.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/packaging/changelog CONTENT "vernier (@PROJECT_VERSION@) unstable; urgency=medium
