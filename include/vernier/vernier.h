@@ -241,8 +241,9 @@ class VERNIER_API Session {
   // unbinding either of the two ends it.
   void bind_cache(std::string_view past, std::string_view present, ElementType type,
                   const std::vector<int64_t>& dims, void* data, int64_t rows = 0);
-  // The same in memory of the session's, which lies where the engine computes: on its GPU if it has one, and
-  // stays there, so that no rows are copied from run to run. It begins without rows.
+  // The same in memory of the session's for `dims` [..., capacity, size], which lies where the engine
+  // computes: on its GPU if it has one, and stays there, so that no rows are copied from run to run. The past
+  // begins without rows. Throws as bind_cache, and kOutOfMemory.
   void keep_cache(std::string_view past, std::string_view present, ElementType type,
                   const std::vector<int64_t>& dims);
   // Copies the rows that the past has to `data`, as a dense tensor [..., rows, size] of exactly so many

@@ -213,7 +213,7 @@ class ResidentCacheTest : public testing::Test {
     libraries_.cublaslt = std::make_shared<CublasLtLibrary>(SearchOptions{});
     libraries_.cudnn = std::make_shared<CudnnLibrary>(SearchOptions{});
     gpu_.emplace(libraries_, 0);
-    backend_.emplace(*gpu_, CudaOptions{.lacks = {kCublasLt, kCudnn}, .captures = false});
+    backend_.emplace(*gpu_, CudaOptions{.captures = false});
     for (auto& cache : caches_)
       cache = std::make_unique<ResidentCache>(backend_->device(), ElementType::kFloat,
                                               Dims{1, kHeads, kCapacity, kSize});

@@ -68,7 +68,7 @@ TEST_F(StreamTest, FaultsOfItsUse) {
       stream->copy(buffer->address(), read.back().data(), kBytes);
       stream->wait_on_host(stream->record());
     }
-    device.faults_of_use().require();
+    device.injected_faults().require();
     return read;
   };
   const std::vector<int> nothing(3, 0);

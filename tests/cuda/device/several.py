@@ -84,7 +84,7 @@ def faults(suite):
         found += is_found
         if not is_found:
             missed.append(f"{case['fault']} in {' '.join(key)}: exit {status}, {difference and difference['nodes']}")
-    suite.row("FAIL" if missed else "OK", "faults", f"{found} found at their nodes, {len(missed)} not{': ' + '; '.join(missed) if missed else ''}")
+    suite.row("FAIL" if missed else "OK", "faults", f"{found} found, at the node where the case names one, {len(missed)} not{': ' + '; '.join(missed) if missed else ''}")
 
 
 def per_second(suite, file, seconds):

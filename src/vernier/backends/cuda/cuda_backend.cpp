@@ -58,7 +58,7 @@ std::unique_ptr<Kernel> CudaBackend::make_sound(const KernelRequest& request, st
 }
 
 std::optional<FaultSpec> CudaBackend::applied_fault() const {
-  device_->faults_of_use().require();
+  device_->injected_faults().require();
   return injector_ ? std::optional(injector_->applied()) : std::nullopt;
 }
 
@@ -72,6 +72,7 @@ std::vector<std::string> CudaBackend::tactics(const KernelRequest& request) cons
 }
 
 void CudaBackend::choose_layouts(KernelRequest& request) const {
+  const auto caches = caches_of(request);  // before anything makes the operands plain
   if (request.wants(0) && !request.open_sizes) {
     if (multiplies_int8(request.node)) return lay_out_int8(request);
     if (KernelRegistry::instance().follows_layouts(request.node)) return lay_out_pointwise(request);
@@ -79,7 +80,6 @@ void CudaBackend::choose_layouts(KernelRequest& request) const {
     const bool is_convolution = libraries_.cudnn != nullptr && lay_out_convolution(request);
     if (is_convolution && libraries_.cudnn->serves(reason)) return;
   }
-  const auto caches = caches_of(request);
   for (auto* operands : {&request.inputs, &request.outputs}) {
     for (auto& operand : *operands) {
       if (operand) operand->layout = Layout::kPlain;

@@ -23,7 +23,7 @@ class CudaDevice : public Device {
  public:
   // `context` outlives this.
   explicit CudaDevice(const Context& context, bool captures = true, std::optional<DeviceFault> fault = {})
-      : context_(context), captures_(captures), faults_of_use_(fault) {}
+      : context_(context), captures_(captures), injected_faults_(fault) {}
 
   const std::string& name() const override { return name_; }
   bool host_visible() const override { return false; }
@@ -40,7 +40,7 @@ class CudaDevice : public Device {
   const Context& context() const { return context_; }
   FaultReports& faults() { return faults_; }
   // What is to go wrong with it on purpose.
-  DeviceFaultCounter& faults_of_use() { return faults_of_use_; }
+  DeviceFaultCounter& injected_faults() { return injected_faults_; }
   // The content on the device: once for all who ask for it, as long as one of them keeps it. Throws
   // OutOfMemory, and what Stream::wait_on_host throws.
   std::shared_ptr<const Buffer> resident(const std::shared_ptr<const PackedForm>& content);
@@ -62,7 +62,7 @@ class CudaDevice : public Device {
   const bool captures_;
   const std::string name_ = "cuda";
   FaultReports faults_;
-  DeviceFaultCounter faults_of_use_;
+  DeviceFaultCounter injected_faults_;
   mutable std::shared_mutex mutex_;
   std::map<const std::byte*, size_t> buffers_;
   std::mutex residents_mutex_;

@@ -26,7 +26,7 @@ CudaStream::~CudaStream() {
 }
 
 void CudaStream::wait(Event event) {
-  if (event.stream == this || device_.faults_of_use().strikes(DeviceFault::Kind::kDropWait)) return;
+  if (event.stream == this || device_.injected_faults().strikes(DeviceFault::Kind::kDropWait)) return;
   const auto* other = dynamic_cast<const CudaStream*>(event.stream);
   attempt([&] {
     if (other == nullptr || event.value == 0 || event.value > other->recorded_)
@@ -44,7 +44,7 @@ Event CudaStream::record() {
 }
 
 void CudaStream::copy(const void* from, void* to, size_t bytes) {
-  if (bytes == 0 || device_.faults_of_use().strikes(DeviceFault::Kind::kDropCopy)) return;
+  if (bytes == 0 || device_.injected_faults().strikes(DeviceFault::Kind::kDropCopy)) return;
   attempt([&] {
     const bool from_device = device_.owns(from), to_device = device_.owns(to);
     const auto source = reinterpret_cast<DevicePointer>(from), target = reinterpret_cast<DevicePointer>(to);
@@ -146,7 +146,7 @@ bool CudaStream::reached(Event event) const {
 void CudaStream::wait_on_host(Event event) {
   if (event.stream != this || event.value == 0 || event.value > recorded_)
     throw internal_error("the host waits for event {}, which the stream has not recorded", event.value);
-  if (!failure_ && device_.faults_of_use().strikes(DeviceFault::Kind::kDropWait)) return lose_read_backs();
+  if (!failure_ && device_.injected_faults().strikes(DeviceFault::Kind::kDropWait)) return lose_read_backs();
   if (!failure_)
     attempt([&] {
       context_.check(context_.api().synchronize_event(this->event(event.value)), "work on the GPU");

@@ -31,10 +31,10 @@ std::unique_ptr<Replay> CudaDevice::capture(Stream& stream, const std::function<
 }
 
 ReadyGraph CudaDevice::stale_or(ReadyGraph graph, const KernelNames& kernels) {
-  if (!faults_of_use_.expects(DeviceFault::Kind::kStaleReplay)) return graph;
+  if (!injected_faults_.expects(DeviceFault::Kind::kStaleReplay)) return graph;
   const std::lock_guard lock(captured_mutex_);
   const auto [before, is_first] = captured_.try_emplace(kernels, graph);
-  const bool strikes = !is_first && faults_of_use_.strikes(DeviceFault::Kind::kStaleReplay);
+  const bool strikes = !is_first && injected_faults_.strikes(DeviceFault::Kind::kStaleReplay);
   return strikes ? before->second : before->second = graph;
 }
 

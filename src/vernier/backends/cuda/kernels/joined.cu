@@ -5,7 +5,8 @@
 #endif
 __device__ inline f32 in_tf32(f32 x) {
   const u32 bits = __float_as_uint(x);
-  return (bits & 0x7F800000) == 0x7F800000 ? x : __uint_as_float((bits + 0x1000) & ~0x1FFFu);
+  const u32 rounded = bits + 0xFFF + (bits >> 13 & 1);  // to nearest even
+  return (bits & 0x7F800000) == 0x7F800000 ? x : __uint_as_float(rounded & ~0x1FFFu);
 }
 __device__ inline f32 joined(f32 a, f32 b, f32 sum) {
   if (SUM_FAULT == 1) return __fmaf_rz(a, b, sum);

@@ -1,4 +1,3 @@
-#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -17,20 +16,15 @@ double truncated(double sum) {
   return std::abs(static_cast<double>(rounded)) > std::abs(sum) ? std::nextafter(rounded, 0.0F) : rounded;
 }
 
-// A float of 10 explicit bits, to nearest, ties away from zero, as the units for matrices read floats.
-double tf32(double x) {
-  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(x));
-  return std::isfinite(x) ? static_cast<double>(std::bit_cast<float>((bits + 0x1000U) & ~0x1FFFU)) : x;
-}
-
 // Adds product after product, and loses something each time.
 class FaultySum {
  public:
   explicit FaultySum(Fault fault) : fault_(fault) {}
   void add(double a, double b) {
+    constexpr OperandFormat tf32 = OperandFormat::tf32();
     switch (fault_) {
       case Fault::kFp16Accumulator: value_ = static_cast<double>(Float16(value_ + a * b)); break;
-      case Fault::kTf32: value_ = static_cast<float>(value_ + tf32(a) * tf32(b)); break;
+      case Fault::kTf32: value_ = static_cast<float>(value_ + tf32.round(a) * tf32.round(b)); break;
       default: value_ = truncated(value_ + a * b);
     }
   }

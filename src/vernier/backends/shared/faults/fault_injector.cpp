@@ -84,7 +84,8 @@ std::unique_ptr<Kernel> FaultInjector::make_spoiled(const FaultSpec& spec, const
   applies = meant != members.end() && spoils_output(spec.kind, request);
   if (!applies) return nullptr;
   auto kernel = sound_(request, reason);
-  if (!kernel) kernel = make_sound(std::make_shared<ChangedRequest>(request), reason);
+  if (!kernel && device_.host_visible())
+    kernel = make_reference_kernel(std::make_shared<ChangedRequest>(request), reason);
   if (!kernel) return nullptr;
   Mover transpose;
   if (spec.kind == Fault::kSwappedAxis) {
