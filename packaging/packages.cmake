@@ -48,11 +48,7 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/packaging/changelog CONTENT "vernier (
  -- @CPACK_PACKAGE_CONTACT@  Thu, 01 Jan 2026 00:00:00 +0000
 " @ONLY)
 find_program(GZIP gzip REQUIRED)
-add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/packaging/changelog.gz
-                   COMMAND ${GZIP} -9nkf ${CMAKE_BINARY_DIR}/packaging/changelog DEPENDS ${CMAKE_BINARY_DIR}/packaging/changelog)
-add_custom_target(changelog DEPENDS ${CMAKE_BINARY_DIR}/packaging/changelog.gz)
-install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target changelog COMMAND_ERROR_IS_FATAL ANY)"
-        COMPONENT program)
+execute_process(COMMAND ${GZIP} -9nkf ${CMAKE_BINARY_DIR}/packaging/changelog COMMAND_ERROR_IS_FATAL ANY)
 foreach(component program runtime library)
   string(TOUPPER ${component} upper)
   set(folder ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
