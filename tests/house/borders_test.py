@@ -80,10 +80,10 @@ class Borders(unittest.TestCase):
 
     def test_one_place_asks_the_processor(self):
         # backends/cpu/processor.h combines what the hardware has with the limit that --isa sets; base/vector_state.h only
-        # ends the use of what somebody else has used.
+        # ends the use of what somebody else has used, and ops/support/math/gemm.cpp asks for OpenBLAS, whose kernels no limit reaches.
         question = re.compile(r"__builtin_cpu_(supports|is)|__get_cpuid|<cpuid\.h>|_xgetbv|SYS_arch_prctl|getauxval|(get|set)_(effective|max)_cpu_isa|SupportedTargets\(|SupportedTargetsForTest|DisableTargets\(")
         asking = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*") if path.suffix in (".h", ".cpp") and question.search(path.read_text())}
-        self.assertEqual(asking, {"backends/cpu/processor.cpp", "base/vector_state.h"})
+        self.assertEqual(asking, {"backends/cpu/processor.cpp", "base/vector_state.h", "ops/support/math/gemm.cpp"})
 
     def test_one_place_decides_what_is_emulated(self):
         # Kernels get AVX-512 and targets from vector_instructions.h, by which emulation reaches all of them.
