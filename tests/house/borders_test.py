@@ -26,8 +26,10 @@ BORDERS = {
     "backends/shared/epilogue.cpp": ("vernier/exec/plan.h", ["vernier/backends/cpu/processor.h", "vernier/backends/reference/interpreter.h"]),
     "backends/simulated/simulated_backend.cpp": ("vernier/exec/plan.h", ["vernier/backends/cpu/cpu_backend.h", "vernier/backends/reference/interpreter.h", "vernier/engine/engine.h"]),
     "backends/cpu/cpu_backend.cpp": ("vernier/exec/plan.h", ["vernier/backends/reference/interpreter.h", "vernier/engine/engine.h"]),
-    "engine/engine.cpp": ("vernier/exec/plan.h", ["vernier/backends/cpu/cpu_backend.h", "vernier/backends/simulated/driver.h"]),
-    "builder/builder.cpp": ("vernier/diagnose/bounds/derived_bounds.h", ["vernier/report/report.h", "vernier/backends/cpu/cpu_backend.h"]),
+    "engine/engine.cpp": ("vernier/exec/plan.h", ["vernier/compile/compiler.h", "vernier/backends/cpu/cpu_backend.h", "vernier/backends/simulated/driver.h"]),
+    "compile/compiler.cpp": ("vernier/engine/engine.h", ["vernier/proof/proof.h", "vernier/diagnose/bounds/derived_bounds.h", "vernier/backends/cpu/cpu_backend.h"]),
+    "proof/proof.cpp": ("vernier/diagnose/bounds/derived_bounds.h", ["vernier/compile/compiler.h", "vernier/report/report.h"]),
+    "builder/builder.cpp": ("vernier/proof/proof.h", ["vernier/diagnose/bounds/derived_bounds.h", "vernier/report/report.h", "vernier/backends/cpu/cpu_backend.h"]),
     "api/bindings.cpp": ("vernier/engine/engine.h", ["vernier/check/check.h", "vernier/report/report.h", "vernier/diagnose/bounds/derived_bounds.h"]),
     "check/check.cpp": ("vernier/ops/op_def.h", ["vernier/compare/compare.h", "vernier/backends/reference/interpreter.h"]),
 }
