@@ -50,7 +50,7 @@ std::shared_ptr<const Engine> engine_with(const simulated::SimulatedOptions& opt
 class AcceleratorFile : public EngineFileTest {
  protected:
   // Of an engine that was saved.
-  std::string refusal_of(Engine& engine, const std::function<void(Manifest&)>& change = nullptr) {
+  std::string refusal_of(const Engine& engine, const std::function<void(Manifest&)>& change = nullptr) {
     save_engine(engine, path(), {});
     if (change) {
       const auto file = EngineFile::open(path());

@@ -68,7 +68,7 @@ class BuilderTest : public testing::Test {
     return Builder(model_, options_).build({}, Judge::kNever).engine;
   }
 
-  static std::vector<std::string> approximate_kernels(Engine& engine) {
+  static std::vector<std::string> approximate_kernels(const Engine& engine) {
     std::vector<std::string> nodes;
     for (const Step& step : engine.prepared().at(0).plan->steps) {
       if (step.kernel && step.kernel->name.find(cpu::kTwoTerms) != std::string::npos)

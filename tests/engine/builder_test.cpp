@@ -18,7 +18,7 @@ Model typed_model() {
   return model;
 }
 
-std::string input_text(Engine& engine) {
+std::string input_text(const Engine& engine) {
   return engine.prepared().size() == 1 ? engine.prepared()[0].inputs.at(0).text() : "none";
 }
 
@@ -92,8 +92,9 @@ TEST(Builder, OtherSizesRunWithTheChoicesOfTheNearest) {
   Compiler compiler(small_model(), untuned());
   const PlanChoices by_reference{Layout::kChannelsLast, {{"conv", kReferenceTactic}}};
   compiler.prepare(batch(2), by_reference);
-  EXPECT_EQ(kernel_of(engine, 2, "node_conv"), "none");
-  EXPECT_EQ(kernel_of(engine, 3, "node_conv"), "none");
+  const auto small = compiler.engine();
+  EXPECT_EQ(kernel_of(small, 2, "node_conv"), "none");
+  EXPECT_EQ(kernel_of(small, 3, "node_conv"), "none");
   const PlanChoices own;
   compiler.prepare(batch(40), own);
   const auto engine = compiler.engine();

@@ -5,7 +5,7 @@
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/winograd/winograd_walk.h"
-#include "vernier/compile/compiler.h"
+#include "vernier/compile/refit.h"
 
 namespace vernier {
 namespace {

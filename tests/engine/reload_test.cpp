@@ -113,7 +113,7 @@ Model pool(Draw& draw) {
   return finished(std::move(model), node->output(0));
 }
 
-std::vector<std::string> kernels_of(Engine& engine) {
+std::vector<std::string> kernels_of(const Engine& engine) {
   std::vector<std::string> names;
   for (const Step& step : engine.prepared().at(0).plan->steps)
     names.push_back(step.kernel ? step.kernel->name : "");

@@ -21,7 +21,7 @@ Model products() {
 }
 
 // Bytes of the forms of constants that a run of each plan reads.
-size_t bytes_read(Engine& engine) {
+size_t bytes_read(const Engine& engine) {
   size_t bytes = 0;
   std::set<const void*> plain;
   for (const PreparedPlan& prepared : engine.prepared()) {

@@ -48,7 +48,7 @@ BuildOptions isolated(const char* fault = nullptr) {
   return options;
 }
 
-bool uses(Engine& engine, const std::string& kernel) {
+bool uses(const Engine& engine, const std::string& kernel) {
   const auto& steps = engine.prepared().at(0).plan->steps;
   return std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
     return step.kernel && step.kernel->name.find(kernel) != std::string::npos;
