@@ -11,7 +11,6 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/builder/builder.h"
 #include "vernier/engine/quarantine.h"
-#include "vernier/engine/tactics.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
 
