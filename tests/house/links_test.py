@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-CITED = re.compile(r"\bdocs/[\w-]+\.(?:md|json|py)\b")
+CITED = re.compile(r"(?<![\w/])docs/[\w-]+\.(?:md|json|py)\b")
 
 
 def broken_links(page, text):

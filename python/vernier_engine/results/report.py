@@ -51,7 +51,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """|actual - reference| <= atol + rtol * |reference|, and where it comes from."""
+    """`|actual - reference| <= atol + rtol * |reference|`, and where it comes from."""
 
     atol: float
     rtol: float
