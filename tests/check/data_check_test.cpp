@@ -181,6 +181,19 @@ INSTANTIATE_TEST_SUITE_P(All, DataRule, testing::ValuesIn(kCases), [](const auto
   return name;
 });
 
+// FP16 rounds what is below 65520 to 65504.
+TEST(DataCheck, ActivationsOverflowWhereFp16RoundsThemToInfinity) {
+  const Case test{"",
+                  "",
+                  "%y: f32[4] = Relu(%x) version 14 @\"relu\" from [\"relu\"]",
+                  {},
+                  {},
+                  "f32",
+                  ElementType::kFloat16};
+  EXPECT_NE(find(findings_of(test, {{1, 2, 3, 65519.99}}), "B2-little-headroom"), nullptr);
+  EXPECT_NE(find(findings_of(test, {{1, 2, 3, 65520}}), "B2-activation-overflow"), nullptr);
+}
+
 // Infinite constants, as of masks, are no news where they go through.
 TEST(DataCheck, ConstantsMayBeInfinite) {
   const Case test{

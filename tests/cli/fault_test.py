@@ -49,6 +49,25 @@ def upsampling():
     return model
 
 
+def tower():
+    """Four products with a residual around each."""
+    rng = np.random.default_rng(1)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [8, 64])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    nodes, constants, value = [], [], "x"
+    for i in range(4):
+        constants.append(numpy_helper.from_array((rng.normal(size=(64, 64)) / 8).astype(np.float32), f"w{i}"))
+        nodes += [
+            helper.make_node("MatMul", [value, f"w{i}"], [f"p{i}"], name=f"product_{i}"),
+            helper.make_node("Tanh", [f"p{i}"], [f"t{i}"], name=f"tanh_{i}"),
+            helper.make_node("Add", [f"t{i}", value], [f"s{i}" if i < 3 else "y"], name=f"skip_{i}"),
+        ]
+        value = f"s{i}"
+    model = helper.make_model(helper.make_graph(nodes, "g", [x], [y], constants), opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model
+
+
 class Faults(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -73,6 +92,19 @@ class Faults(unittest.TestCase):
             self.assertIn(node, report["comparisons"][0]["first_difference"]["nodes"])
             self.assertEqual(report["options"]["FAULT INJECTED"], f"{fault}:{node}")
             self.assertIn(f"a fault is injected on purpose: {fault} at '{node}'", out)
+
+    def test_inner_values_of_narrow_engines_pass_by_their_bounds(self):
+        """A tower of products: what bf16 makes of its inner values is far beyond the tolerance of floats."""
+        model = self.folder / "tower.onnx"
+        onnx.save(tower(), model)
+        for precision in ("--bf16", "--fp16"):
+            run = ["run", model, "--reference", "--cpu", precision, "--layers", "--json", self.folder / "tower.json"]
+            status, out, _ = vernier(*run)
+            self.assertEqual(status, 0, out)
+            status, out, _ = vernier(*run, "--inject-fault", "residual:skip_2")
+            self.assertEqual(status, 1, out)
+            [comparison] = json.loads((self.folder / "tower.json").read_text())["comparisons"]
+            self.assertIn("skip_2", comparison["first_difference"]["nodes"])
 
     def test_a_fault_that_goes_nowhere_is_an_error(self):
         for fault in ("residual:conv", "zero-point", "clip-bound:nowhere", "unheard-of"):

@@ -38,6 +38,24 @@ Tensor multiplied(const Tensor& x, const Tensor& w) {
   return other.value("y");
 }
 
+// A finite number overflows exactly where rounding makes it infinite.
+TEST(NarrowFormat, OverflowsWhereItRoundsToInfinity) {
+  const NarrowFormat formats[] = {NarrowFormat::float16(), NarrowFormat::bfloat16(), NarrowFormat::tf32(),
+                                  NarrowFormat::float8e4m3(), NarrowFormat::float8e5m2()};
+  for (const NarrowFormat& format : formats) {
+    SCOPED_TRACE(format.name);
+    const double step = std::ldexp(1.0, std::ilogb(format.largest) - format.digits + 1);
+    for (const double steps : {0.0, 0.25, 0.499, 0.5, 0.501, 0.75, 1.0, 1.5}) {
+      const double value = format.largest + steps * step;
+      EXPECT_EQ(format.overflows(value), std::isinf(format.round(value))) << steps;
+      EXPECT_EQ(format.overflows(-value), std::isinf(format.round(-value))) << steps;
+      EXPECT_EQ(format.truncating().overflows(value), steps >= 1) << steps;
+    }
+  }
+  EXPECT_FALSE(NarrowFormat::float16().overflows(65519.99));
+  EXPECT_TRUE(NarrowFormat::float16().overflows(65520));
+}
+
 TEST(Precisions, OperandsInTf32) {
   const auto graph = product();
   const Tensor made =
@@ -186,6 +204,18 @@ TEST(Precisions, SentinelThatIsClampedOrInfinite) {
   EXPECT_EQ(graph.failure("mask", mapped(m, [](double one) { return one * -65504; })), "B6");
   EXPECT_EQ(graph.failure("mask", mapped(m, [](double one) { return one * -HUGE_VAL; })), "B6");
   EXPECT_EQ(graph.failure("add", held<Float16>(graph.value("s"))), "B6");
+}
+
+// In float16 a mask of -65520 is -Inf.
+TEST(Precisions, SentinelThatRoundsToInfinity) {
+  const PlantedGraph graph(
+      R"(graph "g" (%x: f32[4, 8], %m: f32[4, 8]) -> (%y) {
+    const %c = f32[] hex"00f07fc7"
+    %k: f32[*] = Mul(%m, %c) version 13 @"mask" from ["mask"]
+    %s: f32[*] = Add(%x, %k) version 13 @"add" from ["add"]
+    %y: f32[*] = Softmax(%s) {axis = -1} version 13 @"softmax" from ["softmax"] })",
+      {{"x", drawn({4, 8}, 1)}, {"m", mapped(drawn({4, 8}, 2), [](double v) { return v > 0 ? 1.0 : 0.0; })}});
+  EXPECT_EQ(graph.failure("mask", held<Float16>(graph.value("k"))), "B6");
 }
 
 // The logarithm of 1 + 2^20 x: no mask, though the constant is as large as one's.

@@ -154,6 +154,33 @@ TEST(RetypeNodes, NodesInRegionsAndWhatTheyReadFromAround) {
   EXPECT_TRUE(std::isinf(run_reference(before, data, {}).outputs[0].tensor.to_doubles()[0]));
 }
 
+// Each branch reads a value from around it that no other node reads wide, so each puts a Cast there.
+TEST(RetypeNodes, CastsAroundBranchesDoNotDisturbTheWalk) {
+  constexpr int kBranches = 9;
+  std::string text = "graph \"g\" (%x: f16[2], %c: bool[]) -> (%y8) {\n";
+  for (int i = 0; i < kBranches; ++i) {
+    const std::string read = i == 0 ? "x" : fmt::format("y{}", i - 1);
+    text += fmt::format(
+        "%s{0}: f16[*] = Abs(%{1}) version 13 @\"abs{0}\" from [\"abs{0}\"]\n"
+        "%y{0}: f16[*] = If(%c) version 17 @\"if{0}\" from [\"if{0}\"] regions {{\n"
+        "then_branch = graph \"t\" () -> (%t{0}) {{ %t{0}: f16[*] = Exp(%s{0}) version 13 @\"exp{0}\" from "
+        "[\"exp{0}\"] }}\n"
+        "else_branch = graph \"e\" () -> (%e{0}) {{ %e{0}: f16[*] = Neg(%s{0}) version 13 @\"neg{0}\" from "
+        "[\"neg{0}\"] }}\n}}\n",
+        i, read);
+  }
+  const Model before = parse(text + "}");
+  Model after = clone(before);
+  EXPECT_EQ(retype(after, asked("exp*:fp32")), kBranches);
+  const auto is_cast = [](const auto& node) { return node->op == "Cast"; };
+  EXPECT_EQ(std::count_if(after.graph->nodes().begin(), after.graph->nodes().end(), is_cast), kBranches);
+  for (const auto& node : after.graph->nodes()) {
+    if (node->op != "If") continue;
+    EXPECT_EQ(types(*node->region("then_branch")), "Exp:f32 Cast:f16") << node->name;
+    EXPECT_EQ(types(*node->region("else_branch")), "Neg:f16") << node->name;
+  }
+}
+
 TEST(RetypeNodes, OtherTypesThanF32GoByWayOfIt) {
   const TypedModel typed = typed_model(parse(R"(graph "g" (%x: f16[2, 2]) -> (%y) {
     %y: f16[*] = MatMul(%x, %x) version 13 @"product" from ["product"]

@@ -20,6 +20,9 @@ def test_sound(vernier):
     report = vernier.assert_engine_matches("{DIGITS}/digits.onnx", vn.cpu(), data=DATA)
     assert report["cpu"].tensors
 
+def test_narrow(vernier):
+    vernier.assert_engine_matches("{DIGITS}/digits.onnx", vn.cpu(bf16=True), data=DATA)
+
 def test_wrong(vernier):
     vernier.assert_engine_matches("{DIGITS}/digits.onnx", vn.cpu(inject_fault="residual"), data=DATA)
 '''
@@ -40,7 +43,7 @@ def test_wrong(vernier):
 def test_what_differs_fails_with_its_first_node_and_leaves_its_report(pytester):
     pytester.makepyfile(TESTS)
     result = pytester.runpytest_subprocess(*PLUGIN, "--basetemp", str(pytester.path / "kept"))
-    result.assert_outcomes(passed=1, failed=1)
+    result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*cpu against reference: fail*", "*the first that differs is 'block1_relu2', made by block1_*", "*all of it: *digits-report.json"])
     (kept,) = (pytester.path / "kept").rglob("digits-report.json")
     assert json.loads(kept.read_text())["verdict"] == "fail"

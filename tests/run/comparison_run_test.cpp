@@ -111,7 +111,8 @@ std::pair<int, Verdict> judge_by_bound(float off, double bound, const char* atol
   job.compare.constant_values = {"y"};
   if (*atol != 0) job.compare.tolerances.atol.parse(atol);
   int asked = 0;
-  job.derive_bounds = [&](Runner& runner, const NamedData&) {
+  job.derive_bounds = [&](Runner& runner, const NamedData&, const std::set<std::string>& inner_values) {
+    EXPECT_TRUE(inner_values.empty());
     EXPECT_EQ(&runner, &engine);
     ++asked;
     return std::map<std::string, DerivedBound>{{"y", {bound, bound, "bf16", ""}}};

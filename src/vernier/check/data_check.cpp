@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "vernier/check/probe.h"
+#include "vernier/numeric/minifloat.h"
 
 namespace vernier {
 
@@ -76,7 +77,7 @@ struct DataCheck::State {
 void DataCheck::State::judge_range(const Node& node, const Value& output, Collector& collector) {
   const ElementStatistics& seen = of(&output);
   if (!context.is_half(&output) || seen.largest == 0) return;
-  if (seen.largest > kHalfMax) {
+  if (Float16(seen.largest).is_infinite()) {  // 65519.99 becomes 65504
     collector.add({.rule = "B2-activation-overflow",
                    .severity = Severity::kWarning,
                    .effect = 0.9,

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "vernier/check/context.h"
+#include "vernier/numeric/minifloat.h"
 
 namespace vernier {
 
@@ -99,7 +100,7 @@ void mask_sentinel(const CheckContext& context, std::vector<Finding>& findings) 
     if (!context.is_half(node->output(0))) continue;
     for (const Value* input : node->inputs) {
       const auto sentinel = context.scalar(input);
-      if (!sentinel || std::abs(*sentinel) <= kHalfMax) continue;
+      if (!sentinel || !Float16(*sentinel).is_infinite()) continue;
       collector.add({.rule = "B6-mask-sentinel",
                      .severity = Severity::kWarning,
                      .effect = 0.5,

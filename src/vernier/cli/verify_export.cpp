@@ -110,8 +110,8 @@ class Verifier {
     job.compare.random_data = options_.data.is_random();
     job.model = model;
     job.noise_runs = model == nullptr ? 0 : job.noise_runs;
-    job.derive_bounds = [&](Runner& runner, const NamedData& inputs) {
-      return promised_bounds(runner, inputs, options_.seed);
+    job.derive_bounds = [&](Runner& runner, const NamedData& inputs, const std::set<std::string>& values) {
+      return promised_bounds(runner, inputs, options_.seed, values);
     };
     if (model != nullptr) job.exceeded_bounds = exceeded_bounds(*model, options_.seed);
     const auto source = options_.data.open(written_.model, options_.seed);

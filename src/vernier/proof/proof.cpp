@@ -99,9 +99,9 @@ Certificate prove(const std::shared_ptr<const Engine>& engine, const Model& mode
   if (options.provisional) {
     job.noise_runs = 1;
   } else {
-    job.derive_bounds = [&](Runner& runner, const NamedData& inputs) {
+    job.derive_bounds = [&](Runner& runner, const NamedData& inputs, const std::set<std::string>& values) {
       using Bounds = std::map<std::string, DerivedBound>;
-      return Clock::now() > end ? Bounds() : promised_bounds(runner, inputs, options.seed);
+      return Clock::now() > end ? Bounds() : promised_bounds(runner, inputs, options.seed, values);
     };
   }
   job.observe = [&](size_t runner, const NamedData&, const Trace& trace) {

@@ -42,9 +42,11 @@ struct ComparisonJob {
   // decides an order turns over in some of the runs only. Of values of few elements, which tell less of how
   // far noise reaches, up to eight times as often.
   uint64_t noise_runs = 4;
-  // What the roundings that a runner promises may make of its outputs; asked where a comparison fails for
-  // want of a tolerance. Not set: nothing is known of them.
-  std::function<std::map<std::string, DerivedBound>(Runner& runner, const NamedData& inputs)> derive_bounds;
+  // What the roundings that a runner promises may make of its outputs, and of these inner values, by name;
+  // asked where a comparison fails for want of a tolerance. Not set: nothing is known of them.
+  std::function<std::map<std::string, DerivedBound>(Runner& runner, const NamedData& inputs,
+                                                    const std::set<std::string>& inner_values)>
+      derive_bounds;
   // Such outputs fail. Not set: the tolerance is enough.
   ExceededBounds exceeded_bounds;
   uint64_t seed = 1;

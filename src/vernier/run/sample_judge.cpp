@@ -36,6 +36,16 @@ bool all_by_user(const ComparisonResult& result) {
   });
 }
 
+// Inner values that fail for want of a tolerance.
+std::set<std::string> failing_inside(const ComparisonResult& result) {
+  std::set<std::string> values;
+  for (const TensorComparison& tensor : result.tensors) {
+    if (!tensor.is_output && tensor.verdict == Verdict::kFail && !tensor.tolerance.by_user)
+      values.insert(tensor.value);
+  }
+  return values;
+}
+
 // By output, relative L2: the error that the tolerance of its type accepts.
 std::map<std::string, double> accepted_errors(const ComparisonResult& result) {
   std::map<std::string, double> needs;
@@ -183,7 +193,7 @@ void SampleJudge::judge(Comparison& comparison, CompareOptions options, Runner* 
     }
   }
   if (result.verdict == Verdict::kFail && job_.derive_bounds && runner != nullptr && !all_by_user(result)) {
-    options.derived_bounds = job_.derive_bounds(*runner, sample.inputs);
+    options.derived_bounds = job_.derive_bounds(*runner, sample.inputs, failing_inside(result));
     result = compared(runner, retaken ? *retaken->reference : reference, actual, options);
     comparison.set_derived_bounds(options.derived_bounds);
   }

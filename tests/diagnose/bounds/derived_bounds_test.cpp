@@ -222,5 +222,21 @@ TEST(DerivedBounds, TheNodeThatAmplifiesIsNamed) {
   EXPECT_TRUE(!harmless || harmless->makes < 1e-6) << harmless->node;
 }
 
+// Values that no error reaches have a bound, and those from the node on that is wrong have none.
+TEST(DerivedBounds, InnerValuesHaveThemUntilANodeIsWrong) {
+  const Model model = parse_graph(kCancels);
+  PlantedRunner runner(model, add_to_element("cancels", 3, 0.5));
+  RunnerUnderTest tested(runner, model, nullptr);
+  const NamedData inputs{{"x", wave({64}, 0.7)}, {"w", wave({64}, 1.3)}};
+  const auto bounds = derived_bounds(tested, inputs, 1, {"a", "b", "nobody's"});
+  ASSERT_EQ(bounds.size(), 1);
+  EXPECT_LT(bounds.at("a").relative_l2, kFewRoundings);
+  EXPECT_GT(bounds.at("a").relative_l2, 0);
+  EXPECT_TRUE(derived_bounds(tested, inputs, 1).empty());
+  PlantedRunner right(model, nullptr);
+  RunnerUnderTest sound(right, model, nullptr);
+  EXPECT_EQ(derived_bounds(sound, inputs, 1, {"a", "b"}).size(), 3);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -92,7 +92,7 @@ class ReduceCommand {
     result.engine = reduced_runner(*roles_.engines.front(), common_);
     if (roles_.against != nullptr) result.against = reduced_runner(*roles_.against, common_);
     result.compare = options_.comparison.compare();
-    result.derive_bounds = [this](Runner& runner, const NamedData& inputs) {
+    result.derive_bounds = [this](Runner& runner, const NamedData& inputs, const auto& /*outputs alone*/) {
       return bounds_of_reduced(runner, inputs, common_.seed);
     };
     result.seed = common_.seed;

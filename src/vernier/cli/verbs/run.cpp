@@ -211,8 +211,8 @@ class RunCommand {
   }
 
   void judge_by_bounds(ComparisonJob& job) {
-    job.derive_bounds = [this](Runner& runner, const NamedData& inputs) {
-      return promised_bounds(runner, inputs, common_.seed);
+    job.derive_bounds = [this](Runner& runner, const NamedData& inputs, const std::set<std::string>& values) {
+      return promised_bounds(runner, inputs, common_.seed, values);
     };
     // Another model has other roundings, and an engine that is compared with has some as well.
     if (models_.size() == 1 && dynamic_cast<ReferenceRunner*>(&runners_[job.against]->original()) != nullptr)

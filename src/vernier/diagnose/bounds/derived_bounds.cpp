@@ -1,9 +1,13 @@
 #include "vernier/diagnose/bounds/derived_bounds.h"
 
+#include <algorithm>
+
 #include "vernier/diagnose/experiments/same_input_check.h"
 #include "vernier/diagnose/under_test/built_engine.h"
 #include "vernier/diagnose/under_test/runner_under_test.h"
 #include "vernier/numeric/ulp.h"
+#include "vernier/ops/group.h"
+#include "vernier/run/dataflow.h"
 
 namespace vernier {
 
@@ -36,14 +40,96 @@ DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown) {
           std::string(shown.quantised ? "int8" : element_type_short_name(narrowest_float(*shown.graph))), ""};
 }
 
+namespace {
+
+// The node of the main graph that makes each value; of values inside of a group, the group.
+std::map<std::string, const Node*> makers_of(const Graph& graph) {
+  std::map<std::string, const Node*> makers;
+  for (const auto& node : graph.nodes()) {
+    if (ops::is_group(*node)) {
+      for (const auto& value : ops::body(*node).values()) makers[value->name] = node.get();
+    }
+    for (const Value* output : node->outputs) {
+      if (output != nullptr) makers[output->name] = node.get();
+    }
+  }
+  return makers;
+}
+
+// Whether an error of a flagged node may have reached the value.
+class Reach {
+ public:
+  Reach(const Graph& graph, const std::vector<FlaggedNode>& flagged_nodes)
+      : graph_(graph), makers_(makers_of(graph)) {
+    for (const FlaggedNode& flagged : flagged_nodes) flagged_.insert(flagged.node);
+    is_whole_ = flagged_nodes.size() < SameInputOptions().most;
+  }
+
+  bool knows(const std::string& value) const { return makers_.contains(value); }
+  bool has(const std::string& value) const {
+    const auto maker = makers_.find(value);
+    if (flagged_.empty() || maker == makers_.end()) return false;
+    if (!is_whole_) return true;
+    std::set<std::string> made;
+    for (const Value* output : maker->second->outputs) {
+      if (output != nullptr) made.insert(output->name);
+    }
+    const auto behind = nodes_behind(graph_, std::move(made));
+    return std::any_of(flagged_.begin(), flagged_.end(),
+                       [&](const Node* node) { return behind.contains(node); });
+  }
+
+ private:
+  const Graph& graph_;
+  std::map<std::string, const Node*> makers_;
+  std::set<const Node*> flagged_;
+  bool is_whole_ = true;
+};
+
+size_t bytes_as_double(const ShownRun& shown, const std::string& value) {
+  const auto found = shown.values.find(value);
+  if (found == shown.values.end() || !found->second.is_tensor()) return 0;
+  return static_cast<size_t>(found->second.tensor.size()) * sizeof(double);
+}
+
+// As many at a time as may be followed in the memory that there is; the outputs with the first.
+std::vector<std::set<std::string>> followed_at_once(const ShownRun& shown, const Reach& reach,
+                                                    const std::set<std::string>& inner_values) {
+  constexpr size_t kTimes = 3;
+  std::vector<std::string> names;
+  std::map<std::string, size_t> bytes;
+  for (const std::string& name : inner_values) {
+    if (shown.quantised || !reach.knows(name) || reach.has(name)) continue;
+    names.push_back(name);
+    bytes[name] = kTimes * bytes_as_double(shown, name);
+  }
+  std::vector<std::set<std::string>> groups;
+  for (const auto& batch : in_batches(names, bytes, PropagationOptions().most_bytes))
+    groups.emplace_back(batch.begin(), batch.end());
+  if (groups.empty()) groups.emplace_back();
+  return groups;
+}
+
+}  // namespace
+
 std::map<std::string, DerivedBound> derived_bounds(EngineUnderTest& tested, const NamedData& inputs,
-                                                   uint64_t seed) {
+                                                   uint64_t seed, const std::set<std::string>& inner_values) {
   const ShownRun shown = tested.show(inputs);
-  if (!check_on_own_inputs(tested, shown, inputs).flagged_nodes.empty()) return {};
+  const SameInputCheck check = check_on_own_inputs(tested, shown, inputs);
+  const Reach reach(*shown.graph, check.flagged_nodes);
+  const auto groups = followed_at_once(shown, reach, inner_values);
+  const bool any_output = std::any_of(shown.graph->outputs.begin(), shown.graph->outputs.end(),
+                                      [&](const Value* output) { return !reach.has(output->name); });
+  if (!any_output && groups.front().empty()) return {};
   std::map<std::string, DerivedBound> bounds;
-  for (const auto& [output, error] : propagated_errors(tested, shown, inputs, seed)) {
-    DerivedBound& bound = bounds[output] = bound_of(error, shown);
-    bound.remark = "the kernels add nothing beyond the plan";
+  for (const auto& group : groups) {
+    PropagationOptions options;
+    options.inner_values = group;
+    for (const auto& [value, error] : propagated_errors(tested, shown, inputs, seed, options)) {
+      if (reach.has(value)) continue;
+      DerivedBound& bound = bounds[value] = bound_of(error, shown);
+      bound.remark = "the kernels add nothing beyond the plan";
+    }
   }
   return bounds;
 }
@@ -112,11 +198,12 @@ Bounds exceeded_by(Runner& runner, const Model& model, const NamedData& inputs,
 
 }  // namespace
 
-std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedData& inputs, uint64_t seed) {
+std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedData& inputs, uint64_t seed,
+                                                    const std::set<std::string>& inner_values) {
   auto* engine = dynamic_cast<EngineRunner*>(&runner.original());
   if (engine == nullptr) return {};
   BuiltEngineUnderTest tested(*engine);
-  return where_known([&] { return derived_bounds(tested, inputs, seed); });
+  return where_known([&] { return derived_bounds(tested, inputs, seed, inner_values); });
 }
 
 ExceededBounds exceeded_bounds(const Model& model, uint64_t seed) {

@@ -28,15 +28,17 @@ double own_amplification(const Graph& declared, double relative_l2);
 // What roundings explain at most, of an output that is expected to err so.
 DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown);
 
-// By output: what the roundings that the engine under test promises may make of it on these inputs. Nothing
-// where a node makes what no rounding explains on what it reads itself: then no bound may excuse the output.
-// Throws what the engine under test throws.
+// What the roundings that the engine under test promises may make of its outputs on these inputs, by name,
+// and of those of these inner values that its graph has. Nothing of a value on the way to which a node makes
+// what no rounding explains on what it reads itself: then no bound may excuse the value. Nothing of inner
+// values where the engine quantises. Throws what the engine under test throws.
 std::map<std::string, DerivedBound> derived_bounds(EngineUnderTest& tested, const NamedData& inputs,
-                                                   uint64_t seed);
+                                                   uint64_t seed,
+                                                   const std::set<std::string>& inner_values = {});
 
-// What the roundings that an engine of ours promises may make of its outputs on these inputs, by output.
-// Nothing of other runners, which promise nothing.
-std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedData& inputs, uint64_t seed);
+// The same of an engine of ours. Nothing of other runners, which promise nothing.
+std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedData& inputs, uint64_t seed,
+                                                    const std::set<std::string>& inner_values = {});
 
 // Of outputs of a runner that err by so much (relative L2 from the declared model): the bounds of those that
 // are far beyond them. An engine of ours has the roundings that it promises, any other those that the types

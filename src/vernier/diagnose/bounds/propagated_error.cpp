@@ -23,20 +23,18 @@ constexpr double kCodeRoundoff = 0.5 / 127;
 // Draws where decisions may lie on an edge.
 constexpr size_t kLeastOnEdges = 5, kMostDraws = 24;
 
-// By output of the graph, over draws.
+// By value, over draws.
 class Errors {
  public:
-  explicit Errors(const Graph& graph) : graph_(graph) {}
-
-  // What one draw made of outputs, and how they were without it.
+  // What one draw made of values, and how they were without it.
   void add(const NamedData& quiet, const NamedData& moved, double unit_roundoff) {
     ++draws_;
-    for (const Value* output : graph_.outputs) {
-      const Datum &before = quiet.at(output->name), &after = moved.at(output->name);
-      if (!before.is_tensor() || !is_float(before.tensor.type()) ||
-          before.tensor.dims() != after.tensor.dims())
-        continue;
-      Seen& seen = seen_[output->name];
+    for (const auto& [name, before] : quiet) {
+      const auto found = moved.find(name);
+      if (found == moved.end() || !before.is_tensor() || !is_float(before.tensor.type())) continue;
+      const Datum& after = found->second;
+      if (before.tensor.dims() != after.tensor.dims()) continue;
+      Seen& seen = seen_[name];
       const Distances distances = distances_of(before.tensor, after.tensor);
       seen.relative.push_back(distances.relative_l2);
       seen.elements = before.tensor.size();
@@ -89,7 +87,6 @@ class Errors {
     }
   };
 
-  const Graph& graph_;
   size_t draws_ = 0;
   std::map<std::string, Seen> seen_;
 };
@@ -135,7 +132,7 @@ void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed
   constexpr double kMostOfKernels = 2;
   const auto fine = with_needed_scales(graph, inputs);
   const NamedData quiet = reference_outputs(*fine, inputs);
-  Errors found(*fine);
+  Errors found;
   for (size_t draw = 0; !found.is_settled(); ++draw)
     found.add(quiet, run_with_quantisation_noise(*fine, inputs, hash_combine(seed, draw)), kCodeRoundoff);
   for (const auto& [output, quantising] : std::move(found).result()) {
@@ -148,6 +145,20 @@ void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed
     error.max_abs = of_both(quantising.max_abs, error.max_abs);
     error.unit_roundoff = std::max(error.unit_roundoff, quantising.unit_roundoff);
   }
+}
+
+// The outputs of a run of the reference, and some of its inner values.
+NamedData values_of(const Graph& graph, const NamedData& given, const InterpreterOptions& options,
+                    const std::set<std::string>& inner_values) {
+  if (inner_values.empty()) return reference_outputs(graph, given, options);
+  NamedData inner;
+  InterpreterOptions watched = options;
+  watched.observe = [&](const Value& value, const Datum& datum) {
+    if (inner_values.contains(value.name)) inner[value.name] = datum;
+  };
+  NamedData values = reference_outputs(graph, given, watched);
+  values.merge(inner);
+  return values;
 }
 
 }  // namespace
@@ -170,7 +181,7 @@ std::map<std::string, PropagatedError> propagated_errors(const EngineUnderTest& 
     std::optional<NamedData> quiet = std::nullopt;  // run when it is first gone out from
   };
   std::array<Side, 2> sides{Side{planned}, Side{ideal}};
-  Errors errors(*shown.graph);
+  Errors errors;
   KnownErrors known(rounds_to_float_alone(shown) ? options.most_bytes : 0);
   const bool may_turn_over = !options.met.empty() && decides(*shown.graph);
   size_t most_draws = kMostDraws;
@@ -183,8 +194,11 @@ std::map<std::string, PropagatedError> propagated_errors(const EngineUnderTest& 
   for (size_t draw = 0; !ends(draw); ++draw) {
     Perturbation perturbation(tested, shown, hash_combine(seed, draw), known);
     Side& side = sides[draw % sides.size()];
-    if (!side.quiet) side.quiet = reference_outputs(*shown.graph, given, side.options);
-    const NamedData moved = reference_outputs(*shown.graph, given, perturbation.applied(side.options));
+    const auto run = [&](const InterpreterOptions& with) {
+      return values_of(*shown.graph, given, with, options.inner_values);
+    };
+    if (!side.quiet) side.quiet = run(side.options);
+    const NamedData moved = run(perturbation.applied(side.options));
     errors.add(*side.quiet, moved, perturbation.unit_roundoff());
     if (draw == 0) most_draws = most_draws_of(perturbation.elements());
   }

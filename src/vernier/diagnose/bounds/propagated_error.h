@@ -1,6 +1,8 @@
 // What the roundings of all nodes together make of the outputs.
 #pragma once
 
+#include <set>
+
 #include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
@@ -23,13 +25,17 @@ struct PropagationOptions {
   bool explains_only = false;
   // Bytes that errors of elements may take which are the same in every draw.
   size_t most_bytes = size_t{256} << 20;
+  // Inner values, by name, that are followed beside the outputs. They are held for as long as it takes, up to
+  // three times each, as double.
+  std::set<std::string> inner_values = {};
   // Asked before every draw but the first: whether those before are to do.
   std::function<bool()> is_over = nullptr;
 };
 
-// By output. Runs the reference with a random error in each element of each result, as large as the error
-// model expects it from a kernel of its contract; twice, and up to five times where that says too little.
-// What roundings of one place do to those of another is in that, and so is what the network makes of them.
+// By output, and by inner value that is asked for. Runs the reference with a random error in each element of
+// each result, as large as the error model expects it from a kernel of its contract; twice, and up to five
+// times where that says too little. What roundings of one place do to those of another is in that, and so is
+// what the network makes of them.
 std::map<std::string, PropagatedError> propagated_errors(const EngineUnderTest& tested, const ShownRun& shown,
                                                          const NamedData& inputs, uint64_t seed,
                                                          const PropagationOptions& options = {});

@@ -96,7 +96,9 @@ Measured Evaluator::measure(Runner& runner, size_t times) {
   job.runners = {against_.get(), &runner};
   job.compare = options_;
   job.model = &model_;
-  job.derive_bounds = [](Runner& made, const NamedData& inputs) { return promised_bounds(made, inputs, 1); };
+  job.derive_bounds = [](Runner& made, const NamedData& inputs, const std::set<std::string>& values) {
+    return promised_bounds(made, inputs, 1, values);
+  };
   Given data(samples_, times);
   const auto runs = static_cast<int64_t>(times * samples_.size());
   const auto outcome = watch_.time("repairs", runs, [&] { return run_and_compare(job, data); });

@@ -23,13 +23,21 @@ bool is_narrow(ElementType type) {
 constexpr std::string_view kAddedCast = "/cast";
 
 // What a group holds is changed where the group is made.
-template <class Visit>
-void for_each_model_graph(Graph& graph, const Visit& visit) {
-  visit(graph);
+void add_model_graphs(Graph& graph, std::vector<Graph*>& graphs) {
+  graphs.push_back(&graph);
   for (const auto& node : graph.nodes()) {
     if (ops::is_group(*node)) continue;
-    for (const auto& [name, region] : node->regions) for_each_model_graph(*region, visit);
+    for (const auto& [name, region] : node->regions) add_model_graphs(*region, graphs);
   }
+}
+
+// All graphs are found before the first visit, which may add nodes: what a branch reads from around it gets
+// its Cast there.
+template <class Visit>
+void for_each_model_graph(Graph& graph, const Visit& visit) {
+  std::vector<Graph*> graphs;
+  add_model_graphs(graph, graphs);
+  for (Graph* each : graphs) visit(*each);
 }
 
 class Retyping {

@@ -69,16 +69,19 @@ NarrowFormat NarrowFormat::saturating() const {
 
 // Accumulators round after each product, so this is on bits: the digits that go are cut off after what makes
 // the last one that stays the nearest, of two the even one.
+double NarrowFormat::with_fewer_digits(double value) const {
+  const int gone = std::numeric_limits<double>::digits - digits;
+  auto bits = std::bit_cast<uint64_t>(value);
+  const uint64_t last = uint64_t{1} << gone;
+  if (!truncates) bits += last / 2 - 1 + ((bits & last) != 0 ? 1 : 0);
+  return std::bit_cast<double>(bits & ~(last - 1));
+}
+
 double NarrowFormat::round(double value) const {
   if (value == 0 || !std::isfinite(value)) return value;
-  constexpr int kDigits = std::numeric_limits<double>::digits;
   double rounded = 0;
   if (std::abs(value) >= power_of_two(min_exponent)) {
-    const int gone = kDigits - digits;
-    auto bits = std::bit_cast<uint64_t>(value);
-    const uint64_t last = uint64_t{1} << gone;
-    if (!truncates) bits += last / 2 - 1 + ((bits & last) != 0 ? 1 : 0);
-    rounded = std::bit_cast<double>(bits & ~(last - 1));
+    rounded = with_fewer_digits(value);
   } else {
     const double step = power_of_two(min_exponent - digits + 1);  // so the quotient is exact
     rounded = (truncates ? std::trunc(value / step) : std::nearbyint(value / step)) * step;
@@ -97,7 +100,7 @@ double NarrowFormat::smallest_normal() const {
 }
 
 bool NarrowFormat::overflows(double value) const {
-  return std::isfinite(value) && std::abs(value) >= largest * (1 + unit_roundoff());
+  return std::isfinite(value) && std::abs(with_fewer_digits(value)) > largest;
 }
 
 std::string NarrowFormat::text() const {

@@ -33,9 +33,13 @@ struct NarrowFormat {
   double round(double value) const;
   double unit_roundoff() const;  // of rounding to nearest
   double smallest_normal() const;
-  // Whether a finite number becomes an infinity, or is cut down to the largest one.
+  // Whether a finite number becomes an infinity, or is cut down to the largest one, after it was rounded: in
+  // float16 65519.99 becomes 65504, and 65520 overflows.
   bool overflows(double value) const;
   std::string text() const;  // "float16 without subnormals"
+
+ private:
+  double with_fewer_digits(double value) const;  // of a normal number, whatever its exponent
 };
 
 // Floats rounded; other tensors, and undefined ones, as they are.

@@ -60,7 +60,7 @@ bool casts_between(const Node& node, ElementType from, ElementType to) {
          element_type_of(node.output(0)) == to;
 }
 
-// The largest finite magnitude of a constant; 0 of others.
+// The largest magnitude of a constant, Inf included; 0 of others.
 double largest_constant(const Value* value, const Surroundings& around) {
   const Tensor* constant = around.constant(value);
   double largest = 0;
@@ -72,7 +72,8 @@ double largest_constant(const Value* value, const Surroundings& around) {
 bool has_large_constant(const Node& node, const Surroundings& around, const NarrowFormat& format) {
   return !is_contraction(node) &&
          std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value* input) {
-           return largest_constant(input, around) >= format.largest * (1 + format.unit_roundoff());
+           const double largest = largest_constant(input, around);
+           return std::isinf(largest) || format.overflows(largest);
          });
 }
 
