@@ -1,6 +1,6 @@
-"""What the pages link to and what the sources cite is there: links_test.py SOURCE_DIR
+"""Links of the pages and pages that sources cite are there: links_test.py SOURCE_DIR
 
-Of a link with an anchor only the file counts. Links into the web are not followed.
+An anchor must be a heading of its page, or an id in it. Links into the web are not followed.
 """
 import pathlib
 import re
@@ -10,17 +10,27 @@ import unittest
 ROOT = pathlib.Path()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-CITED = re.compile(r"(?<![\w/])docs/[\w-]+\.(?:md|json|py)\b")
+CITED = re.compile(r"(?<![\w/])docs/(?:[\w-]+/)*[\w-]+\.(?:md|json|py)\b")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def anchors_of(text):
+    """The anchors of a page, as GitHub makes them of its headings, and its ids."""
+    slugs = {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in HEADING.findall(text)}
+    return slugs | set(re.findall(r'\bid="([^"]+)"', text))
 
 
 def broken_links(page, text):
-    """The relative links of a page that lead to no file or folder inside of the repository."""
+    """The relative links of a page that lead to no file, folder or heading inside of the repository."""
     found = []
     for link in LINK.findall(CODE.sub("", text)):
-        if re.match(r"\w+:", link) or link.startswith("#"):
+        if re.match(r"\w+:", link):
             continue
-        target = (page.parent / link.partition("#")[0]).resolve()
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
         if link.startswith("/") or not target.is_relative_to(ROOT) or not target.exists():
+            found.append(link)
+        elif anchor and target.suffix == ".md" and anchor not in anchors_of(text if target == page else target.read_text()):
             found.append(link)
     return found
 
@@ -56,9 +66,9 @@ class Links(unittest.TestCase):
 
     def test_a_broken_link_is_seen(self):
         page = ROOT / "docs/api.md"
-        wrong = ["nothing.md", "nothing.md#part", "docs/api.md", "../..", "/docs/api.md"]
-        right = ["api.md", "report.md#part", "#part", "../README.md", "../examples/cpp", "https://example.org/nothing.md"]
-        text = "".join(f"see [this\npage]({link}), " for link in [*right, *wrong])
+        wrong = ["nothing.md", "nothing.md#part", "docs/api.md", "../..", "/docs/api.md", "README.md#nothing", "#nothing"]
+        right = ["api.md", "architecture.md#python", "#part", "../README.md", "../examples/cpp", "https://example.org/nothing.md"]
+        text = "# Part\n" + "".join(f"see [this\npage]({link}), " for link in [*right, *wrong])
         self.assertEqual(broken_links(page, text), wrong)
         self.assertEqual(broken_links(page, "`a[0](x)`\n```\nb[1](y)\n```\n[`code`](nowhere)"), ["nowhere"])
 

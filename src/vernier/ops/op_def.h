@@ -12,7 +12,7 @@ namespace vernier::ops {
 class InferContext;
 class ReferenceContext;
 
-// How an operator behaves when the type of its inputs is narrowed (docs/architecture.md, Precision).
+// How an operator behaves when the type of its inputs is narrowed (docs/rooms/precision.md).
 enum class PrecisionClass : uint8_t {
   kFollow,      // follows its inputs
   kAlways,      // safe and worthwhile in a narrow type (contractions)

@@ -1,4 +1,4 @@
-// What the reference implementation of an operator computes with. See docs/architecture.md.
+// What the reference implementation of an operator computes with. See docs/rooms/reference.md.
 //
 // Modes. *Declared*: every float tensor is stored in the type the graph declares. *Ideal*: every float
 // tensor, and what a QuantizeLinear makes, is stored as double and nothing is ever rounded. An implementation

@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-// What a rewrite may do to the numbers (docs/architecture.md, How to add a pass).
+// What a rewrite may do to the numbers (docs/adding.md).
 enum class NumericalClass : uint8_t {
   kExact,          // the same bits
   kReassociating,  // the same function: sums in another order, fewer roundings

@@ -1,5 +1,5 @@
 // The reference: runs a graph node by node in double (native integers for integers). See
-// docs/architecture.md.
+// docs/rooms/reference.md.
 #pragma once
 
 #include <functional>
