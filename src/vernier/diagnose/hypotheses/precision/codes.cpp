@@ -30,9 +30,9 @@ struct Range {
 };
 
 // Which scale each element has.
-class Scales {
+class SharedScales {
  public:
-  Scales(const Dims& dims, const ScaleReach& reach) : block_(reach.block) {
+  SharedScales(const Dims& dims, const ScaleReach& reach) : block_(reach.block) {
     if (!reach.axis) return;
     length_ = dims.at(*reach.axis);
     for (size_t i = *reach.axis + 1; i < dims.size(); ++i) inner_ *= dims[i];
@@ -96,7 +96,7 @@ std::string ScaleReach::text() const {
 
 Tensor in_codes(const Tensor& tensor, const Codes& codes, const ScaleReach& reach) {
   auto values = tensor.to_doubles();
-  const Scales scales(tensor.dims(), reach);
+  const SharedScales scales(tensor.dims(), reach);
   std::vector<Range> ranges(scales.count());
   for (size_t i = 0; i < values.size(); ++i) ranges[scales.of(i)].add(values[i]);
   for (Range& range : ranges) range.set_step(codes);
