@@ -26,6 +26,11 @@ const std::string& ModelValues::name_of(const Value& value) const {
   return found == in_model_.end() ? value.name : found->second;
 }
 
+const std::string& ModelValues::name_in_graph(const std::string& name) const {
+  const auto found = in_graph_.find(name);
+  return found == in_graph_.end() ? name : found->second.name;
+}
+
 TraceEntry ModelValues::entry_of(const Value& value, Datum datum) const {
   const std::string& name = name_of(value);
   if (&name == &value.name) return make_trace_entry(value, std::move(datum), false);

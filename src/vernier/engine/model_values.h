@@ -16,6 +16,8 @@ class ModelValues {
 
   // As the model calls what this value holds.
   const std::string& name_of(const Value& value) const;
+  // As the graph calls what a value of the model holds; the same name if it is in neither.
+  const std::string& name_in_graph(const std::string& name) const;
   // An inner value as the model has it: under its name, and of its type.
   TraceEntry entry_of(const Value& value, Datum datum) const;
   // The same contents by the names and in the types that the graph has.

@@ -5,6 +5,7 @@
 #include "vernier/diagnose/experiments/same_input_check.h"
 #include "vernier/diagnose/under_test/built_engine.h"
 #include "vernier/diagnose/under_test/runner_under_test.h"
+#include "vernier/engine/model_values.h"
 #include "vernier/numeric/ulp.h"
 #include "vernier/ops/group.h"
 #include "vernier/run/dataflow.h"
@@ -203,7 +204,21 @@ std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedD
   auto* engine = dynamic_cast<EngineRunner*>(&runner.original());
   if (engine == nullptr) return {};
   BuiltEngineUnderTest tested(*engine);
-  return where_known([&] { return derived_bounds(tested, inputs, seed, inner_values); });
+  // The plan stores some of them in narrower types, under names of their own.
+  const ModelValues model(engine->engine()->graph());
+  std::map<std::string, std::string> in_model;  // by the name in the graph
+  std::set<std::string> in_graph;
+  for (const std::string& name : inner_values) {
+    const std::string& own = model.name_in_graph(name);
+    in_model[own] = name;
+    in_graph.insert(own);
+  }
+  std::map<std::string, DerivedBound> bounds;
+  for (auto& [name, bound] : where_known([&] { return derived_bounds(tested, inputs, seed, in_graph); })) {
+    const auto found = in_model.find(name);
+    bounds.emplace(found == in_model.end() ? name : found->second, std::move(bound));
+  }
+  return bounds;
 }
 
 ExceededBounds exceeded_bounds(const Model& model, uint64_t seed) {
