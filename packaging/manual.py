@@ -3,7 +3,8 @@
 
 manual.py VERNIER man FOLDER          vernier.1.gz and a page for each verb
 manual.py VERNIER completion FOLDER   for bash (vernier), zsh (_vernier) and fish (vernier.fish)
-manual.py VERNIER reference FILE      Markdown
+manual.py VERNIER reference FILE      the options of every verb, as Markdown
+manual.py VERNIER errors FILE         docs/errors.md: what the program can answer with
 
 Needs nothing but Python. Options of runners are read from the two columns of text that follow the options of a verb in its help.
 """
@@ -68,8 +69,10 @@ def man_page(program, verb=None):
         lines += [f".B {program['name']}", "VERB [OPTION...]", ".SH VERBS"]
         for each in program["verbs"]:
             lines += [".TP", f".B {roff(each['name'])}", roff(each["summary"])]
-        lines += [".SH EXIT STATUS", "0: the verdict is a pass. 1: it is not. 2: the command line is wrong. 3: what it reads is wrong. 4: what is asked for is not there.", ".SH SEE ALSO",
-                  ", ".join(f"{program['name']}\\-{each['name']}(1)" for each in program["verbs"])]
+        lines += [".SH EXIT STATUS"]
+        for each in program["exit_statuses"]:
+            lines += [".TP", f".B {each['status']}", roff(each["meaning"])]
+        lines += [".SH SEE ALSO", ", ".join(f"{program['name']}\\-{each['name']}(1)" for each in program["verbs"])]
         return "\n".join(lines) + "\n"
     arguments = [option for option in verb["options"] if option["argument"]]
     lines += [f".B {program['name']} {roff(verb['name'])}", " ".join(["[OPTION...]"] + [head_of(option) for option in arguments])]
@@ -186,6 +189,40 @@ def reference(program):
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
+FOUND_BY = {"model": "`check MODEL`", "data": "`check MODEL --data D`", "engine": "`check MODEL --cpu`, or another runner", "target": "`check MODEL --for TARGET`, `export`"}
+
+
+def link(name, page):
+    return f"[{name}]({page.removeprefix('docs/')})"
+
+
+def rows(*cells_of_rows):
+    head, *body = [f"| {' | '.join(map(str, cells))} |" for cells in cells_of_rows]
+    return [head, "|" + "---|" * len(cells_of_rows[0]), *body, ""]
+
+
+def errors(program):
+    statuses, codes, verdicts, classes, findings = (program[name] for name in ("exit_statuses", "errors", "verdicts", "classes", "findings"))
+    lines = ["# Errors and findings", "", "Everything that Vernier answers with, and the page that explains it. `packaging/manual.py VERNIER errors docs/errors.md` makes this page of what",
+             "`vernier help --format json` says; a test holds it to the program, and each code to a test that meets it.", "",
+             "## Exit statuses", ""]
+    lines += rows(("status", "is", "when"), *((each["status"], link(f"`{each['name']}`", each["page"]), each["meaning"]) for each in statuses))
+    lines += ["Killed by a signal, the program ends by that signal; a runner that is killed is told in the report.", "", "## Errors", "",
+              "An error says what is wrong, in which file and node, and what to do next: in the program's last line, in C and C++ by `vernier_last_error()` and", "`Error`, in Python by `VernierError` with `code`, `file`, `node` and `advice`.", ""]
+    lines += rows(("code", "status in C", "in Python", "when"), *((link(f"`{each['code']}`", each["page"]), each["status"], f"`{each['python']}`", each["meaning"]) for each in codes))
+    lines += ["## Verdicts", ""]
+    lines += rows(("verdict", "when"), *((link(f"`{each['name']}`", each["page"]), each["meaning"]) for each in verdicts))
+    lines += ["## Classes of failures", "", "What `vernier diagnose` names as the cause. The findings on the right tell of it before anything has run.", ""]
+    of_class = lambda code: ", ".join(f"`{each['code']}`" for each in findings if each["code"].startswith(code + "-"))
+    lines += rows(("class", "is", "findings"), *((link(each["code"], each["page"]), each["title"], of_class(each["code"])) for each in classes))
+    lines += ["## Findings", "", "What `vernier check` reports of a model, by what it takes to see it.", ""]
+    for found_by, command in FOUND_BY.items():
+        named = [each for each in findings if each["found_by"] == found_by]
+        lines += [f"### {command}", "", f"Explained in {link('hazards', named[0]['page'])}.", ""]
+        lines += rows(("finding", "says"), *((f"`{each['code']}`", each["title"]) for each in named))
+    return "\n".join(lines).rstrip() + "\n"
+
+
 def main():
     vernier, what, target = sys.argv[1:]
     program = program_of(vernier)
@@ -195,8 +232,10 @@ def main():
         write_completion(program, pathlib.Path(target))
     elif what == "reference":
         pathlib.Path(target).write_text(reference(program))
+    elif what == "errors":
+        pathlib.Path(target).write_text(errors(program))
     else:
-        sys.exit(f"manual.py: there are man, completion and reference, not {what}")
+        sys.exit(f"manual.py: there are man, completion, reference and errors, not {what}")
 
 
 if __name__ == "__main__":

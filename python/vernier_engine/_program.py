@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import os
 import signal
@@ -9,11 +11,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from .errors import Usage, VernierError, error_of
+from .files import File
 
 PROGRAM = Path(__file__).parent / "bin" / "vernier"
 RUNNER_SCRIPTS = Path(os.path.realpath(PROGRAM)).parent.parent / "share" / "vernier" / "python" / "vernier_runners"
@@ -27,10 +30,10 @@ _SIZES = ("min_shapes", "opt_shapes", "max_shapes")
 
 
 class Done:
-    """A command that has ended with a result."""
+    """A command that has ended with a result. `page` is the file of its page, which goes with it, if it was asked for and written."""
 
-    def __init__(self, status: int, text: str, result: Any) -> None:
-        self.status, self.text, self.result = status, text, result
+    def __init__(self, status: int, text: str, result: Any, page: File | None = None) -> None:
+        self.status, self.text, self.result, self.page = status, text, result, page
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
@@ -70,15 +73,28 @@ def _pairs(name: str, value: Mapping[str, Any]) -> Iterable[str]:
     return [",".join(words)] if name in _SIZES or name.startswith("layer_") else words
 
 
-def run(verb: str, words: Iterable[Any], progress: Progress = False) -> Done:
-    """Runs a command and gives its JSON. Raises what it fails by; a verdict is no failure."""
+@functools.cache
+def has_page() -> bool:
+    """Whether the program can write pages: it was built where Node.js was."""
+    told = subprocess.run([PROGRAM, "help", "--format", "json"], capture_output=True, text=True, check=True).stdout
+    return bool(json.loads(told)["page"])
+
+
+def run(verb: str, words: Iterable[Any], progress: Progress = False, page: bool = False) -> Done:
+    """Runs a command and gives its JSON, and with `page` its page. Raises what it fails by; a verdict is no failure, nor is a page that
+    cannot be written, for the result is there."""
+    html = None
+    if page and has_page():
+        kept = tempfile.TemporaryDirectory(prefix="vernier-page-")
+        html = File(Path(kept.name) / "page.html", kept)
+        words = [*words, "--html", html.path]
     with tempfile.TemporaryDirectory(prefix="vernier-") as folder:
         json_file = Path(folder) / "result.json"
         command = [str(PROGRAM), verb, *map(str, words), "--json", str(json_file)]
         status, text, complaint, error = _run(command, verb, progress)
         # A result may be there though a runner could not be loaded: it says so itself.
         if status >= 0 and json_file.exists():
-            return Done(status, text, json.loads(json_file.read_text()))
+            return Done(status, text, json.loads(json_file.read_text()), html if html is not None and html.path.exists() else None)
     if error is not None:
         raise error_of(error["code"], complaint or error["message"], error["file"], error["node"], error["advice"])
     if status < 0:
@@ -120,26 +136,41 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _follow(events: Iterable[str], verb: str, progress: Progress) -> dict[str, str] | None:
-    show = progress if callable(progress) else _Bar(verb) if progress else None
     error = None
-    try:
+    with shown(progress, verb) as show:
         for line in events:
             event = json.loads(line)
             if event["event"] == "error":
                 error = event
-            elif show is not None:
+            else:
                 show(event["name"], event["done"], event["steps"])
-    finally:
-        if isinstance(show, _Bar):
-            show.close()
     return error
+
+
+@contextlib.contextmanager
+def shown(progress: Progress, verb: str) -> Iterator[Callable[[str, int, int | None], None]]:
+    """Whatever is to be told of stages; a bar is closed at the end."""
+    if callable(progress):
+        yield progress
+    elif not progress:
+        yield lambda name, done, steps: None
+    else:
+        bar = _Bar(verb)
+        try:
+            yield bar
+        finally:
+            bar.close()
 
 
 class _Bar:
     """A bar of tqdm, on a terminal or in a notebook."""
 
     def __init__(self, verb: str) -> None:
-        from tqdm.auto import tqdm
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a notebook without ipywidgets gets a bar of text
+            from tqdm.auto import tqdm
 
         self._bar = tqdm(desc=verb, unit="stage")
 

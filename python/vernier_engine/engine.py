@@ -41,6 +41,14 @@ class Engine:
         """The model that it was built from."""
         return self.report.model
 
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page of its report."""
+        self.report.html(path)
+
+    def show(self) -> None:
+        """Shows the page of its report: below the cell in a notebook, else in the browser."""
+        self.report.show()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Copies the engine file."""
         shutil.copyfile(os.fspath(self), path)
@@ -81,6 +89,7 @@ def build(
     verify: bool = True,
     threads: int = 0,
     progress: Progress = False,
+    page: bool = True,
     **options: Any,
 ) -> Engine:
     """Builds an engine, and judges it against what it promises. The other options are those of `vernier build`.
@@ -94,6 +103,6 @@ def build(
     path = Path(output) if output is not None else Path(keeps.name) / (Path(model).stem + ".engine")  # type: ignore[union-attr]
     with ExitStack() as stack:
         words = [require_file(model), "-o", str(path), *option_words(options), *data_words(data, stack)]
-        done = run("build", words, progress)
-    report = load_fields(BuildReport, done.result, json=done.result, text=done.text)
-    return Engine(path if done.status == 0 else None, report, keeps)
+        done = run("build", words, progress, page)
+    report = load_fields(BuildReport, done.result, json=done.result, text=done.text, page=done.page)
+    return Engine(path if report.file else None, report, keeps)

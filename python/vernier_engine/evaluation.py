@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._program import Done, Progress, option_words, require_file, run
+from ._program import Done, Progress, option_words, require_file, run, shown
 from .data import Data, data_words
 from .engine import Engine
 from .errors import Usage
@@ -41,6 +41,7 @@ def evaluate(
     threads: int = 0,
     seed: int | None = None,
     progress: Progress = False,
+    page: bool = True,
     **options: Any,
 ) -> Evaluation:
     """A task metric, or several, of each runner over labelled data; the others are compared with the first runner, row by row.
@@ -62,10 +63,10 @@ def evaluate(
             words += runner.words(stack)
         kept = option_words({"scores": scores})
         if executor is None:
-            done = run("evaluate", words + kept + option_words({"threads": threads or None}), progress)
+            done = run("evaluate", words + kept + option_words({"threads": threads or None}), progress, page)
         else:
-            done = _run_shards(words, kept, threads, executor, shards, progress)
-    return load_fields(Evaluation, done.result, json=done.result, text=done.text)
+            done = _run_shards(words, kept, threads, executor, shards, progress, page)
+    return load_fields(Evaluation, done.result, json=done.result, text=done.text, page=done.page)
 
 
 def _drops(drop: Drops | None) -> list[str] | None:
@@ -91,7 +92,7 @@ def run_shard(words: Sequence[str], index: int, count: int) -> str:
 
 
 def _run_shards(
-    words: Sequence[str], kept: list[str], threads: int, executor: Any, shards: int | None, progress: Progress
+    words: Sequence[str], kept: list[str], threads: int, executor: Any, shards: int | None, progress: Progress, page: bool
 ) -> Done:
     """Only submit() and result() are asked of the executor, which those of Dask and submitit have, too."""
     count = shards or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
@@ -99,9 +100,9 @@ def _run_shards(
     jobs = [executor.submit(run_shard, each, index, count) for index in range(1, count + 1)]
     with TemporaryDirectory(prefix="vernier-shards-") as folder:
         parts = []
-        for index, job in enumerate(jobs, 1):
-            parts.append(Path(folder) / f"{index}.json")
-            parts[-1].write_text(job.result(), encoding="utf-8")
-            if callable(progress):
-                progress(f"shard {index}", index, count)
-        return run("merge", [*map(str, parts), *kept])
+        with shown(progress, "evaluate") as show:
+            for index, job in enumerate(jobs, 1):
+                parts.append(Path(folder) / f"{index}.json")
+                parts[-1].write_text(job.result(), encoding="utf-8")
+                show(f"shard {index}", index, count)
+        return run("merge", [*map(str, parts), *kept], page=page)

@@ -147,13 +147,15 @@ def torch(module: Any, inputs: Sequence[str] | None = None, outputs: Sequence[st
     return CallableRunner(name, ModuleFunction(module, inputs, outputs))
 
 
-AnyRunner = Runner | CallableRunner | Callable[[dict[str, Any]], Any]
+AnyRunner = Runner | CallableRunner | os.PathLike[str] | Callable[[dict[str, Any]], Any]
 
 
 def as_runner(value: AnyRunner) -> Runner | CallableRunner:
-    """A runner, or a function as one."""
+    """A runner; an engine that `build` gave, or the path of an engine file, or a function, as one."""
     if isinstance(value, (Runner, CallableRunner)):
         return value
+    if isinstance(value, os.PathLike):
+        return engine(value)
     if hasattr(value, "forward") and hasattr(value, "parameters"):
         return torch(value)
     if hasattr(value, "__call__"):

@@ -1,4 +1,7 @@
-"""The verbs of the program as functions: names and options are those of the command line, results are objects."""
+"""The verbs of the program as functions: names and options are those of the command line, results are objects.
+
+`progress=True` shows a bar; a function is called with the name of a stage, how many are done, and how many there are. Where `page` is true the
+result has its page, for `show()` and `html()`; it costs `diagnose` another run of the first sample, and the others next to nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from ._program import Done, Progress, option_words, require_file, run
 from .data import Data, data_words
 from .engine import Engine
 from .errors import Usage
-from .results import Bench, Calibration, Check, Diagnosis, Export, File, Inspection, Report, Scales, Tuning
+from .results import Bench, Calibration, Check, Diagnosis, Export, File, Inspection, PagedResult, Report, Scales, Tuning
 from .results._convert import load_fields
 from .runners import AnyRunner, Runner, as_runner, reference
 
@@ -23,6 +26,8 @@ Tolerances = float | Mapping[str, float]
 
 
 def _result(kind: Any, done: Done, **more: Any) -> Any:
+    if issubclass(kind, PagedResult):
+        more["page"] = done.page
     return load_fields(kind, done.result, json=done.result, text=done.text, **more)
 
 
@@ -40,6 +45,7 @@ def compare(
     seed: int | None = None,
     keep_runs: bool = True,
     progress: Progress = False,
+    page: bool = True,
     **options: Any,
 ) -> Report:
     """Runs each runner on the same inputs, and compares every output (with `layers` every tensor that runners can show) with
@@ -63,7 +69,7 @@ def compare(
                 words += ["--save-run", str(runs[-1].path)]
             elif isinstance(runner, Runner) and runner_kind(runner) == "load-run":
                 runs.append(File(runner.argument))
-        done = run("run", words, progress)
+        done = run("run", words, progress, page)
     # A runner that could not be loaded has made nothing; what others are compared with comes first.
     named = [each for each in runs if each.path.exists()]
     if against is not None:
@@ -79,7 +85,7 @@ def runner_kind(runner: Any) -> str:
 def judge_runs(runs: Sequence[File], options: Mapping[str, Any]) -> Report:
     """Recorded runs, judged again; the first is what the others are compared with."""
     words = option_words(options) + [word for each in runs for word in ("--load-run", os.fspath(each))]
-    return _result(Report, run("run", words), runs=tuple(runs))
+    return _result(Report, run("run", words, page=True), runs=tuple(runs))
 
 
 def diagnose(
@@ -92,6 +98,7 @@ def diagnose(
     repair_dir: Path_ | None = None,
     threads: int = 0,
     progress: Progress = False,
+    page: bool = True,
     **options: Any,
 ) -> Diagnosis:
     """Where an engine is wrong, by which cause, and what proves it. With `repair` what may cure it is tried, too; plans and
@@ -107,7 +114,7 @@ def diagnose(
             words += ["--against", *as_runner(against).words(stack)]
         for runner in runners:
             words += as_runner(runner).words(stack)
-        done = run("diagnose", words, progress)
+        done = run("diagnose", words, progress, page)
     return _result(Diagnosis, done, keeps=kept)
 
 
@@ -122,6 +129,7 @@ def tune(
     time_limit: float | None = None,
     threads: int = 0,
     progress: Progress = False,
+    page: bool = True,
     **options: Any,
 ) -> Tuning:
     """The cheapest precision plan that meets a tolerance or a metric, in at most `time_limit` seconds (--budget). Without
@@ -130,7 +138,7 @@ def tune(
     path = str(output) if kept is None else os.path.join(kept.name, "plan.json")
     options |= {"tolerance": tolerance, "metric": metric, "labels": labels, "budget": time_limit, "threads": threads or None}
     with ExitStack() as stack:
-        done = run("tune", [require_file(model), "-o", path, *option_words(options), *data_words(data, stack)], progress)
+        done = run("tune", [require_file(model), "-o", path, *option_words(options), *data_words(data, stack)], progress, page)
     plans = [*done.result["front"], *done.result["dominated"], done.result["chosen"], done.result["closest"]]
     for plan in filter(None, plans):  # beside the plan that was asked for
         plan["plan"] = os.path.join(os.path.dirname(path), os.path.basename(plan["plan"]))
@@ -181,6 +189,7 @@ def bench(
     shapes: Mapping[str, Sequence[int]] | None = None,
     threads: int = 0,
     progress: Progress = False,
+    page: bool = True,
     **options: Any,
 ) -> Bench:
     """Latency, throughput and memory of a model or engine, in turn with other runners. The other options are those of
@@ -197,7 +206,7 @@ def bench(
         if any(each != carried[0] for each in carried):
             raise Usage("runners with different options cannot be timed in one bench", advice="bench them one by one")
         words += option_words({"vs_option": carried[0] if carried else {}})
-        done = run("bench", words, progress)
+        done = run("bench", words, progress, page)
     return _result(Bench, done)
 
 

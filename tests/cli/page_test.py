@@ -75,6 +75,16 @@ class Page(unittest.TestCase):
         self.assertEqual(set(rules) - {"style-src"}, {"default-src", "script-src", "img-src", "worker-src", "base-uri", "form-action"})
         self.assertEqual(re.findall(r'(?:src|href)="(?!data:)[^"]*"', page[: page.index("<script>")]), [])
 
+    def test_a_page_that_cannot_be_written_leaves_the_report(self):
+        for verb, words in (("build", ()), ("bench", ("--duration", 0.01, "--warmup", 0))):
+            report = self.folder / "report.json"
+            report.unlink(missing_ok=True)
+            got, out, err = vernier(verb, self.model, *words, "--json", report, "--html", self.folder)
+            if got == 4:
+                self.skipTest("this build has no page")
+            self.assertEqual(got, 2, out + err)
+            self.assertIn("model", json.loads(report.read_text()))
+
     def test_build_shows_steps_and_what_they_compute_in(self):
         payload, _ = self.written("build", self.model, "--bf16")
         self.assertIn("computes what its plan promises", payload["sentence"])

@@ -1,6 +1,6 @@
 """What the verbs find, as objects over the JSON of the program."""
 
-from ._base import File, Result
+from ._base import File, PagedResult, Result
 from .engineering import (
     Audit, AuditedNode, Bench, BuildAccuracy, BuildReport, Check, Export, Finding, FiredPass, Inspection, Latency, Memory,
     OutputAccuracy, Step, Types, Versus,

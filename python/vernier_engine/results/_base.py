@@ -5,11 +5,14 @@ from __future__ import annotations
 import html
 import json
 import os
-import shutil
+import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from ..errors import Unsupported
+from ..files import File
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +46,44 @@ class Result:
         return f"<p><b>{html.escape(self._title())}</b></p>{table_html(self._rows())}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class PagedResult(Result):
+    """A result that has a page: one file of HTML, with the network and all figures."""
+
+    page: File | None = field(default=None, repr=False, compare=False)
+
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page, which any browser opens from disk."""
+        self._page().save(path)
+
+    def show(self) -> None:
+        """Shows the page: below the cell in a notebook, else in the browser."""
+        page = self._page()
+        if not _show_in_notebook(page):
+            webbrowser.open(page.path.resolve().as_uri())
+
+    def _page(self) -> File:
+        if self.page is None:
+            raise Unsupported("this result has no page", advice="call the function with page=True, where Vernier was built with Node.js")
+        return self.page
+
+
+def _show_in_notebook(page: File) -> bool:
+    """False where this is none. The page may run its script in the frame, and reaches nothing around it."""
+    try:
+        from IPython import get_ipython
+        from IPython.display import display
+    except ImportError:
+        return False
+    shell = get_ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return False
+    text = html.escape(page.path.read_text(encoding="utf-8"))
+    frame = f'<iframe srcdoc="{text}" sandbox="allow-scripts" style="width:100%;height:40em;border:0" title="the page of this result"></iframe>'
+    display({"text/html": frame, "text/plain": "the page of this result"}, raw=True)
+    return True
+
+
 def table_html(rows: Sequence[dict[str, Any]], most: int = 50) -> str:
     """A table; what names hold stays text."""
     if not rows:
@@ -59,22 +100,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)
-
-
-class File:
-    """A file that the program wrote, for other verbs to take: anything that takes a path takes it, too. It goes with the last
-    reference to it, unless it was written where the caller asked for."""
-
-    def __init__(self, path: str | os.PathLike[str], keeps: Any = None) -> None:
-        self.path = Path(path)
-        self._keeps = keeps  # the temporary folder
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Copies it."""
-        shutil.copyfile(self.path, path)
-
-    def __fspath__(self) -> str:
-        return str(self.path)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self.path)!r})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ._base import Result
+from ._base import PagedResult, Result
 from ._convert import key
 
 
@@ -101,7 +101,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class BuildReport(Result):
+class BuildReport(PagedResult):
     """How an engine was built, and what is known of it."""
 
     model: str
@@ -166,7 +166,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Bench(Result):
+class Bench(PagedResult):
     """How long runs of an engine take; bench.versus["onnxruntime"] is another runner beside it."""
 
     model: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ._base import Result
+from ._base import PagedResult
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class EvaluatedData:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluation(Result):
+class Evaluation(PagedResult):
     """Runners on labelled data. True unless a gate does not pass, or a runner failed."""
 
     model: str

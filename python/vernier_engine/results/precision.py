@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._base import File, Result
+from ._base import File, PagedResult, Result
 from ._convert import key
 from .pareto import Plot, pareto_plot
 from .report import FirstDifference
@@ -115,7 +115,7 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Diagnosis(Result):
+class Diagnosis(PagedResult):
     """Where an engine is wrong, and why. True where it is healthy."""
 
     verdict: str
@@ -189,7 +189,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Tuning(Result):
+class Tuning(PagedResult):
     """The front of plans that `tune` found, from fast to exact. True where one meets the target: it is `chosen`."""
 
     model: str

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Usage
-from ._base import File, Result
+from ._base import File, PagedResult, Result
 from ._convert import load_fields
 
 _VERDICTS = ("pass", "mistrusted", "not_compared", "fail")  # from good to bad
@@ -165,7 +165,7 @@ class ReportDiff(Result):
 
 
 @dataclass(frozen=True)
-class Report(Result):
+class Report(PagedResult):
     """Runners compared on the same inputs. True where all pass; report["cpu"] is the comparison of a runner."""
 
     command: str

@@ -52,8 +52,12 @@ std::string fitting(const PageContent& content, size_t room) {
 
 }  // namespace
 
+bool has_page() {
+  return !page_template().empty();
+}
+
 void require_page() {
-  if (page_template().empty())
+  if (!has_page())
     throw unsupported("this program was built without the page of --html, which takes Node.js to build")
         .advise("build Vernier again where node and npm are, or use --json");
 }

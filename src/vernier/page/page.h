@@ -33,7 +33,9 @@ struct PageContent {
   std::vector<std::string> left_out = {};                   // what is not on the page, and why
 };
 
-// Throws unsupported in a build without the page: to be called before the work that the page would show.
+// False in a build without the page, which takes Node.js.
+bool has_page();
+// Throws unsupported where there is none: to be called before the work that the page would show.
 void require_page();
 // At most 5 MB: what is left out so that it stays as small is said on the page. Throws unsupported where a
 // report is larger even so.

@@ -30,7 +30,9 @@ void tell(const Json& event) {
   }
 }
 
-const char* name_of(ErrorCode code) {
+}  // namespace
+
+const char* error_code_name(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUsage: return "usage";
     case ErrorCode::kBadInput: return "bad_input";
@@ -38,8 +40,6 @@ const char* name_of(ErrorCode code) {
     default: return "internal";
   }
 }
-
-}  // namespace
 
 void tell_events_to(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFD);
@@ -56,7 +56,7 @@ void tell_stage(const std::string& name, size_t done, std::optional<size_t> step
 void tell_error(const Error& error) {
   if (listener < 0) return;
   tell({{"event", "error"},
-        {"code", name_of(error.code())},
+        {"code", error_code_name(error.code())},
         {"message", error.message()},
         {"file", error.file()},
         {"node", error.node()},

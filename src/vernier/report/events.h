@@ -17,6 +17,8 @@ void tell_events_to(int descriptor);
 
 // A stage begins, when `done` of `steps` have ended.
 void tell_stage(const std::string& name, size_t done, std::optional<size_t> steps);
+// "usage", "bad_input", "unsupported" or "internal".
+const char* error_code_name(ErrorCode code);
 // The command ends by this error.
 void tell_error(const Error& error);
 

@@ -170,8 +170,16 @@ void write_pages(const Options& options, const BenchReport& report, const Paired
   write_page(page, std::move(content));
 }
 
-BenchReport measure(const Options& options, const CommonOptions& common, PrecisionAudit& audit,
-                    UnloadedRunners& unloaded) {
+void tell(const BenchReport& report, const PrecisionAudit& audit, const CommonOptions& common) {
+  const size_t rows = common.verbosity > 0 ? SIZE_MAX : 15;
+  say(common, bench_text(report, rows));
+  // An engine in the types of its model has nothing to tell, unless it differs.
+  if (!runner_specs().back().options.empty() || audit.differences() > 0) say(common, audit_text(audit, rows));
+  if (!common.json.empty()) write_file(common.json, bench_json(report));
+}
+
+// Measures, and tells and writes what was measured. Runners that do not load are added to `unloaded`.
+void measure(const Options& options, const CommonOptions& common, UnloadedRunners& unloaded) {
   BenchReport report;
   report.model = options.model;
   report.environment = environment();
@@ -226,11 +234,10 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   report.fallback = {fallback.steps, fallback.share};
   add_memory(report, *plan);  // before the peak of the machine is measured, which takes memory, too
   if (options.profile) add_profile(report, session, sample.inputs);
-  audit = engine.engine()->audit(*plan);
-  write_pages(options, report, result, tested, *plan);
   if (common.observer != nullptr && common.observer->bench)
     common.observer->bench({report, result.seconds, sample.inputs, outputs});
-  return report;
+  tell(report, engine.engine()->audit(*plan), common);
+  write_pages(options, report, result, tested, *plan);
 }
 
 }  // namespace
@@ -270,15 +277,8 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
       throw usage_error("--trace and --node-data are about the times of steps").advise("add --profile");
     try {
       options->engine = engine_file();
-      PrecisionAudit audit;
       UnloadedRunners unloaded;
-      const BenchReport report = measure(*options, common, audit, unloaded);
-      const size_t rows = common.verbosity > 0 ? SIZE_MAX : 15;
-      say(common, bench_text(report, rows));
-      // Of an engine in the types of its model there is nothing to tell, unless it differs.
-      if (!runner_specs().back().options.empty() || audit.differences() > 0)
-        say(common, audit_text(audit, rows));
-      if (!common.json.empty()) write_file(common.json, bench_json(report));
+      measure(*options, common, unloaded);
       if (!unloaded.empty()) return unloaded.status();
     } catch (Error& error) {
       if (!error.node().empty()) error.in_file(options->model);

@@ -198,10 +198,11 @@ void write_page(const Options& options, const BuildReport& report, const Graph& 
                             .graph = drawn_model(options.model, graph, plan, &engine)});
 }
 
-BuildReport build(const Options& options, const CommonOptions& common) {
+// Gives the exit status.
+int build(const Options& options, const CommonOptions& common) {
   constexpr size_t kStages = 4;
-  Progress progress(common, kStages);
-  progress.stage("reading the model");
+  std::optional<Progress> progress(std::in_place, common, kStages);
+  progress->stage("reading the model");
   const auto imported = open_model(options.model);
   BuildReport report;
   report.model = options.model;
@@ -211,20 +212,24 @@ BuildReport build(const Options& options, const CommonOptions& common) {
   report.environment["model " + options.model] = hash;
   report.options = options.build.effective();
   report.notes = messages_of(imported.notes);
-  progress.stage(options.no_verify ? "building" : "building and judging");
+  progress->stage(options.no_verify ? "building" : "building and judging");
   const auto engine = build(options, imported.model, common.seed, report);
   if (const auto fault = engine->fault())
     report.notes.push_back("a fault is injected on purpose: " + fault_text(*fault));
-  progress.stage("writing the engine");
+  progress->stage("writing the engine");
   if (!options.engine.empty() && passes(report))
     save(*engine, options, hash, report);
   else if (!options.engine.empty())
     report.notes.push_back(why_not_written(*report.certificate, options.build.level));
-  progress.stage("describing it");
+  progress->stage("describing it");
   describe(report, engine, imported.model, common.seed);
   if (!engine->prepared().empty()) report.audit = engine->audit(*engine->prepared()[0].plan);
+  progress.reset();
+  say(common, audit_text(report.audit, common.verbosity > 0 ? SIZE_MAX : 10));
+  say(common, build_text(report, common.verbosity > 0));
+  if (!common.json.empty()) write_file(common.json, build_json(report));
   if (!options.page.html.empty()) write_page(options, report, *imported.model.graph, *engine);
-  return report;
+  return passes(report) ? 0 : 1;
 }
 
 }  // namespace
@@ -255,11 +260,7 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
     options->page.require();
     if (options->model.empty()) throw usage_error("MODEL is required");
     try {
-      const BuildReport report = build(*options, common);
-      say(common, audit_text(report.audit, common.verbosity > 0 ? SIZE_MAX : 10));
-      say(common, build_text(report, common.verbosity > 0));
-      if (!common.json.empty()) write_file(common.json, build_json(report));
-      return passes(report) ? 0 : 1;
+      return build(*options, common);
     } catch (Error& error) {
       if (error.file().empty()) error.in_file(options->model);
       throw;

@@ -4,6 +4,8 @@
 
 #include "vernier/cli/checks.h"
 #include "vernier/cli/verb.h"
+#include "vernier/cli/verbs/help_index.h"
+#include "vernier/page/page.h"
 
 namespace vernier {
 
@@ -39,10 +41,13 @@ Json program_as_json(const CLI::App& program) {
   Json verbs = Json::array();
   for (const CLI::App* verb : program.get_subcommands([](const CLI::App*) { return true; }))
     verbs.push_back(verb_as_json(*verb));
-  return {{"name", program.get_name()},
-          {"version", VERNIER_VERSION},
-          {"summary", program.get_description()},
-          {"verbs", verbs}};
+  Json described = {{"name", program.get_name()},
+                    {"version", VERNIER_VERSION},
+                    {"summary", program.get_description()},
+                    {"page", has_page()},
+                    {"verbs", verbs}};
+  add_answers(described);
+  return described;
 }
 
 const CLI::App& named(const CLI::App& program, const std::string& verb) {
@@ -61,7 +66,8 @@ std::function<int()> declare_help(CLI::App& app, CommonOptions& common) {
   };
   auto options = std::make_shared<Options>();
   app.add_option("VERB", options->verb, "of which the options are told; none: the verbs");
-  app.add_option("--format", options->format, "text, or json: all verbs with all their options")
+  app.add_option("--format", options->format,
+                 "text, or json: all verbs with all their options, and every code that is reported")
       ->check(CLI::IsMember({"text", "json"}));
   return [options, &app, &common] {
     const CLI::App& program = *app.get_parent();
