@@ -188,13 +188,13 @@ INSTANTIATE_TEST_SUITE_P(Windows, PiecesTest, testing::ValuesIn([] {
 TEST(Int8RowsTest, PiecesAreAboutAsLargeAsOneAnother) {
   Int8Rows rows = rows_of_matrix({1001, 64});
   std::vector<int64_t> counts;
-  for (const RowPiece& piece : rows.pieces(64 * 300)) counts.push_back(piece.count);
+  for (const RowChunk& chunk : rows.chunks(64 * 300)) counts.push_back(chunk.count);
   EXPECT_THAT(counts, testing::ElementsAre(251, 251, 251, 248));
-  EXPECT_EQ(rows.pieces(1).size(), 1001U);
-  EXPECT_EQ(rows.pieces(int64_t{1} << 30).size(), 1U);
+  EXPECT_EQ(rows.chunks(1).size(), 1001U);
+  EXPECT_EQ(rows.chunks(int64_t{1} << 30).size(), 1U);
 }
 
-// What the library does not multiply: few columns, batches that broadcast, groups of channels.
+// The library does not multiply these: few columns, batches that broadcast, groups of channels.
 std::vector<Case> own_only() {
   const std::string window =
       "ConvInteger(%x, %w, %p, %q) {group=4, strides=ints[2, 1], pads=ints[1, 0, 1, 2]}";

@@ -1,4 +1,4 @@
-"""What models.py judges of exported plans: ONNX Runtime on the typed file against the reference, which rounds as the file declares, or the
+"""models.py judges exported plans by this: ONNX Runtime on the typed file against the reference, which rounds as the file declares, or the
 operator that it has no kernel for; and the reference of the file by what an engine of the model promises by the same plan."""
 import json
 import pathlib
@@ -50,7 +50,7 @@ def ranges(model: pathlib.Path, feeds: list[dict], work: pathlib.Path) -> pathli
 
 
 def calibrated(model: pathlib.Path, data: list[str], work: pathlib.Path) -> pathlib.Path | None:
-    """Of models that compute in float16, or inside of an If; None where int8 quantises nothing."""
+    """Checks models that compute in float16, or inside of an If; None where int8 quantises nothing."""
     scales = work / "scales.json"
     done = subprocess.run([VERNIER, "calibrate", model, *data, "--method", "minmax", "-o", scales, "--quiet"], capture_output=True, text=True)
     if done.returncode == 2 and "nothing that int8 quantises" in done.stderr:

@@ -140,7 +140,7 @@ class Table:
         self.file.write_text(self.text())
 
     def summary(self, engine: str) -> list[str]:
-        """Of one engine, or of "all"."""
+        """Summarises one engine, or "all"."""
         own = [row for row in self.rows if engine in (row[1], "all")]
         models = {(row[0], row[1]) for row in own}
         alarms = {(row[0], row[1]) for row in own if row[5] == "alarm"}

@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime
 
 from .paths import VERNIER
-from .subject import Subject
+from .tested_model import TestedModel
 
 ROUNDS, WINDOW = 15, 0.1  # windows of so many seconds, of all files in turn
 
@@ -19,17 +19,17 @@ def points(scores: np.ndarray, labels: np.ndarray) -> float:
 
 
 class OnnxruntimeFile:
-    def __init__(self, file: pathlib.Path, subject: Subject):
+    def __init__(self, file: pathlib.Path, tested: TestedModel):
         self.session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
-        self.subject, self.first = subject, subject.batches(subject.held_out)[0]
+        self.tested, self.first = tested, tested.batches(tested.held_out)[0]
         self.medians: list[float] = []
 
     def run(self, rows: np.ndarray) -> np.ndarray:
-        return self.session.run(None, {self.subject.input: rows})[0]
+        return self.session.run(None, {self.tested.input: rows})[0]
 
     def points(self) -> float:
-        scores = np.concatenate([self.run(batch) for batch in self.subject.batches(self.subject.held_out)])
-        return points(scores, self.subject.labels)
+        scores = np.concatenate([self.run(batch) for batch in self.tested.batches(self.tested.held_out)])
+        return points(scores, self.tested.labels)
 
     def window(self) -> None:
         end, times = time.perf_counter() + WINDOW, []
@@ -50,7 +50,7 @@ def in_turn(files: list[OnnxruntimeFile]) -> None:
             file.window()
 
 
-def vernier_points(subject: Subject, model: pathlib.Path, engine: tuple[str, ...], folder: pathlib.Path) -> float:
+def vernier_points(tested: TestedModel, model: pathlib.Path, engine: tuple[str, ...], folder: pathlib.Path) -> float:
     report = folder / "run.json"
     subprocess.run([VERNIER, "run", model, "--cpu", *engine, "--data", folder / "held_out", "--labels", folder / "held_out.npy", "--json", report,
                     "--quiet"], capture_output=True, check=False)  # fmt: skip
@@ -58,7 +58,7 @@ def vernier_points(subject: Subject, model: pathlib.Path, engine: tuple[str, ...
     return 100 * accuracy["right"] / accuracy["rows"]
 
 
-def vernier_milliseconds(subject: Subject, model: pathlib.Path, engine: tuple[str, ...], folder: pathlib.Path) -> float:
+def vernier_milliseconds(tested: TestedModel, model: pathlib.Path, engine: tuple[str, ...], folder: pathlib.Path) -> float:
     report, first = folder / "bench.json", folder / "held_out/00000.npz"
     subprocess.run([VERNIER, "bench", model, "--cpu", *engine, "--data", first, "--json", report, "--quiet"], capture_output=True, check=True)
     return json.loads(report.read_text())["latency_ms"]["p50"]

@@ -4,7 +4,7 @@ import sys
 import tempfile
 import time
 
-from . import measured, subjects
+from . import measured, tested_models
 from .paths import ROOT
 from .tools import Answer, Tools
 
@@ -24,13 +24,13 @@ def cell(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
 
-def row(answer: Answer, subject, folder: pathlib.Path, files: dict[str, measured.OnnxruntimeFile]) -> tuple:
+def row(answer: Answer, tested, folder: pathlib.Path, files: dict[str, measured.OnnxruntimeFile]) -> tuple:
     """The cells of a line, of which some are unknown."""
     exact, file = files["as it is"], files.get(answer.tool)
     own_ms = own_points = None
     if answer.model is not None:
-        own_points = measured.vernier_points(subject, answer.model, answer.engine, folder)
-        own_ms = measured.vernier_milliseconds(subject, answer.model, answer.engine, folder)
+        own_points = measured.vernier_points(tested, answer.model, answer.engine, folder)
+        own_ms = measured.vernier_milliseconds(tested, answer.model, answer.engine, folder)
     if file is None:
         return (answer.tool, answer.failure, "", "", "", cell(own_ms, ".3f"), cell(own_points, ".2f"), cell(answer.seconds, ".1f"))
     right = file.points()
@@ -38,13 +38,13 @@ def row(answer: Answer, subject, folder: pathlib.Path, files: dict[str, measured
             cell(exact.milliseconds() / file.milliseconds(), ".2f"), cell(own_ms, ".3f"), cell(own_points, ".2f"), cell(answer.seconds, ".1f"))  # fmt: skip
 
 
-def loaded(answers: list[Answer], subject) -> dict[str, measured.OnnxruntimeFile]:
+def loaded(answers: list[Answer], tested) -> dict[str, measured.OnnxruntimeFile]:
     files = {}
     for answer in answers:
         if answer.file is None or answer.failure:
             continue
         try:
-            files[answer.tool] = measured.OnnxruntimeFile(answer.file, subject)
+            files[answer.tool] = measured.OnnxruntimeFile(answer.file, tested)
         except Exception as error:  # of ONNX Runtime, of many types: no kernel for a type of the file, first of all
             answer.failure = "no kernel in ONNX Runtime: " + str(error).splitlines()[0][:120]
     return files
@@ -53,21 +53,21 @@ def loaded(answers: list[Answer], subject) -> dict[str, measured.OnnxruntimeFile
 def section(name: str) -> str:
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        subject = subjects.MAKERS[name](folder)
-        answers = Tools(subject, folder).answers()
-        files = loaded(answers, subject)
+        tested = tested_models.MAKERS[name](folder)
+        answers = Tools(tested, folder).answers()
+        files = loaded(answers, tested)
         waited, start = machine.waiting(), time.monotonic()
         measured.in_turn(list(files.values()))
         busy = (machine.waiting() - waited) / 1e6 / (time.monotonic() - start)
-        lines = [f"## {name}: {len(subject.calibration)} rows to calibrate on, {len(subject.labels)} held out, {len(subject.batches(subject.held_out)[0])} in a run", ""]
+        lines = [f"## {name}: {len(tested.calibration)} rows to calibrate on, {len(tested.labels)} held out, {len(tested.batches(tested.held_out)[0])} in a run", ""]
         lines += ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
-        lines += ["| " + " | ".join(row(answer, subject, folder, files)) + " |" for answer in answers]
+        lines += ["| " + " | ".join(row(answer, tested, folder, files)) + " |" for answer in answers]
         lines += ["", f"While files took turns, some task waited for a core in {busy:.0%} of the time."]
         return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    names = sys.argv[1:] or list(subjects.MAKERS)
+    names = sys.argv[1:] or list(tested_models.MAKERS)
     target = ROOT / f"benchmarks/results/quantisers-{machine.name()}.md"
     text = HEAD + "\n" + machine.conditions() + "\n"
     for name in names:

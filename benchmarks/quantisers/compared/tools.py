@@ -1,4 +1,4 @@
-"""Each tool makes of a subject a file for ONNX Runtime, in a process of its own."""
+"""Each tool makes of a tested a file for ONNX Runtime, in a process of its own."""
 import dataclasses
 import pathlib
 import subprocess
@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from .paths import ENVIRONMENTS, SCRIPTS, VERNIER
-from .subject import Subject
+from .tested_model import TestedModel
 
 ADAPTING = ("--equalise", "--learn-rounding", "--correct-bias")
 MAX_LOSS = 0.1  # points, of `tune`
@@ -16,7 +16,7 @@ LIMIT, BUDGET = 150, 60  # seconds for one tool, and of `tune`
 
 @dataclasses.dataclass
 class Answer:
-    """What a tool made, or why it did not."""
+    """Holds what a tool made, or why it did not."""
 
     tool: str
     seconds: float = 0.0
@@ -32,10 +32,10 @@ def failed(process: subprocess.CompletedProcess) -> str:
 
 
 class Tools:
-    def __init__(self, subject: Subject, folder: pathlib.Path):
-        self.subject, self.folder = subject, folder
-        subject.write(folder)
-        samples = {f"{i:05}/{subject.input}": batch for i, batch in enumerate(subject.batches(subject.calibration))}
+    def __init__(self, tested: TestedModel, folder: pathlib.Path):
+        self.tested, self.folder = tested, folder
+        tested.write(folder)
+        samples = {f"{i:05}/{tested.input}": batch for i, batch in enumerate(tested.batches(tested.calibration))}
         np.savez(folder / "samples.npz", **samples)
 
     def vernier(self, *arguments: str | pathlib.Path) -> int:
@@ -51,31 +51,31 @@ class Tools:
 
     def calibrated(self) -> Answer:
         scales, file = self.folder / "scales.json", self.folder / "calibrated.onnx"
-        self.vernier("calibrate", self.subject.model, "--data", self.folder / "data", "-o", scales, "--all-tensors")
-        self.export(self.subject.model, file, "--int8", "--calibration", scales)
-        return Answer("Vernier calibrate", file=file, engine=("--int8", "--calibration", str(scales)), model=self.subject.model)
+        self.vernier("calibrate", self.tested.model, "--data", self.folder / "data", "-o", scales, "--all-tensors")
+        self.export(self.tested.model, file, "--int8", "--calibration", scales)
+        return Answer("Vernier calibrate", file=file, engine=("--int8", "--calibration", str(scales)), model=self.tested.model)
 
     def adapted(self) -> Answer:
         scales, file, model = (self.folder / name for name in ("adapted.json", "adapted_int8.onnx", "adapted.onnx"))
-        self.vernier("calibrate", self.subject.model, "--data", self.folder / "data", "-o", scales, "--all-tensors", *ADAPTING, "--adapted", model)
+        self.vernier("calibrate", self.tested.model, "--data", self.folder / "data", "-o", scales, "--all-tensors", *ADAPTING, "--adapted", model)
         self.export(model, file, "--int8", "--calibration", scales)
         return Answer("Vernier calibrate, adapted weights", file=file, engine=("--int8", "--calibration", str(scales)), model=model)
 
     def tuned(self) -> Answer:
         """On the rows that all tools calibrate on."""
         plan, file = self.folder / "plan.json", self.folder / "tuned.onnx"
-        status = self.vernier("tune", self.subject.model, "--data", self.folder / "data", "--metric", "top1", "--labels", self.folder / "data.npy",
+        status = self.vernier("tune", self.tested.model, "--data", self.folder / "data", "--metric", "top1", "--labels", self.folder / "data.npy",
                               "--max-loss", str(MAX_LOSS), "--calibration", self.folder / "scales.json", "--budget", str(BUDGET), "-o", plan)  # fmt: skip
         if status == 1:
             raise RuntimeError("nothing keeps the target")
-        self.export(self.subject.model, file, "--plan", plan, "--calibration", self.folder / "scales.json")
-        return Answer("Vernier tune", file=file, engine=("--plan", str(plan)), model=self.subject.model)
+        self.export(self.tested.model, file, "--plan", plan, "--calibration", self.folder / "scales.json")
+        return Answer("Vernier tune", file=file, engine=("--plan", str(plan)), model=self.tested.model)
 
     def other(self, tool: str, environment: str, script: str) -> Answer:
         python, file = ENVIRONMENTS / environment / "bin/python", self.folder / f"{script}.onnx"
         if not python.exists():
             return Answer(tool, failure=f"build/quantisers/{environment} could not be made")
-        done = subprocess.run([python, SCRIPTS / f"{script}.py", self.subject.model, self.folder / "samples.npz", file], capture_output=True, text=True,
+        done = subprocess.run([python, SCRIPTS / f"{script}.py", self.tested.model, self.folder / "samples.npz", file], capture_output=True, text=True,
                               timeout=LIMIT)  # fmt: skip
         return Answer(tool, file=file) if done.returncode == 0 else Answer(tool, failure=failed(done))
 
@@ -89,7 +89,7 @@ class Tools:
             ("modelopt int8", lambda: self.other("modelopt int8", "modelopt", "modelopt_int8")),
             ("modelopt AutoCast fp16", lambda: self.other("modelopt AutoCast fp16", "modelopt", "modelopt_autocast")),
         ]
-        found = [Answer("as it is", file=self.subject.model, engine=(), model=self.subject.model)]
+        found = [Answer("as it is", file=self.tested.model, engine=(), model=self.tested.model)]
         for tool, make in makers:
             start = time.monotonic()
             try:

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
-from .subject import Subject
+from .tested_model import TestedModel
 
 SETS = {"digits-mlp": datasets.load_digits, "cancer-mlp": datasets.load_breast_cancer, "wine-mlp": datasets.load_wine}
 HIDDEN = (256, 256)
@@ -47,7 +47,7 @@ def as_onnx(network: MLPClassifier, mean: np.ndarray, spread: np.ndarray) -> onn
     return model
 
 
-def trained(name: str, folder: pathlib.Path) -> Subject:
+def trained(name: str, folder: pathlib.Path) -> TestedModel:
     """Writes NAME.onnx into the folder. Half of the rows are held out; a quarter of the others serves to calibrate."""
     rows, labels = SETS[name](return_X_y=True)
     rows = rows.astype(np.float32)
@@ -61,4 +61,4 @@ def trained(name: str, folder: pathlib.Path) -> Subject:
     path = folder / f"{name}.onnx"
     onnx.save(as_onnx(network, mean, spread), path)
     calibrated = max(len(learnt) // 4, LEAST_CALIBRATED)
-    return Subject(name, path, "x", learnt[:calibrated], learnt_labels[:calibrated], held_out, held_out_labels)
+    return TestedModel(name, path, "x", learnt[:calibrated], learnt_labels[:calibrated], held_out, held_out_labels)

@@ -38,7 +38,7 @@ TEST_F(Int8Tiles, RowsDepthsAndColumns) {
 TEST_F(Int8Tiles, HalvesAreRoundedToEven) {
   for (const ElementType type : {kU8, kS8}) {
     cpu::OneKernel kernel = product({{64, 8}, {8, 48}}, type, 0, 0.5);
-    for (const size_t input : {0, 3}) {  // a few units, of which scales make halves
+    for (const size_t input : {0, 3}) {  // a few units, of which scales make ties
       auto* values = static_cast<int8_t*>(kernel.inputs[input].mutable_raw());
       for (int64_t i = 0; i < kernel.inputs[input].size(); ++i)
         values[i] = static_cast<int8_t>(values[i] & 3);

@@ -1,4 +1,4 @@
-"""What a case of the fault zoo is: a model, its data, what goes wrong in the engine, and what a diagnosis must name."""
+"""A case of the fault zoo has a model, its data, what goes wrong in the engine, and what a diagnosis must name."""
 
 import hashlib
 import pathlib

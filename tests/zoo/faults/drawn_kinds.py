@@ -1,4 +1,4 @@
-"""What an engine may get wrong, and which classes name it: operator x operand x kind x extent, for cases that are drawn.
+"""Lists what an engine may get wrong, and which classes name it: operator x operand x kind x extent, for cases that are drawn.
 
 A kind gives a fault for a node, or None where the node gives no occasion. The classes follow the table of docs/diagnosis.md, not what
 a diagnosis says.

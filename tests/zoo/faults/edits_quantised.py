@@ -71,7 +71,7 @@ def quantiser(model: onnx.ModelProto, name: str, before: list[tuple], rounding: 
 
 @edit("ties-away")
 def ties_away(model: onnx.ModelProto, node: str) -> None:
-    """Halves are rounded up, by adding a half and dropping the fraction, where the graph rounds them to even."""
+    """Ties are rounded up, by adding a half and dropping the fraction, where the graph rounds them to even."""
     scale = find(model, node, "QuantizeLinear")[2].input[1]
     half = add_constant(model, np.float32(0.5))
     quantiser(model, node, [("Div", scale)], [("Add", half), ("Floor",)])
@@ -180,7 +180,7 @@ def wrapped(steps: tuple, span: str) -> list[tuple]:
 
 
 def codes(model: onnx.ModelProto, back: str) -> tuple[str, np.ndarray, np.ndarray]:
-    """Of the value that a DequantizeLinear gives: its integers, scale and zero point."""
+    """Gives, for the result of a DequantizeLinear, its integers, scale and zero point."""
     node = maker(model, back)
     return node.input[0], constant_of(model, node.input[1]), constant_of(model, node.input[2])
 

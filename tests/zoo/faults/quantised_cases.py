@@ -1,4 +1,4 @@
-"""What the cases of quantisation share: float models as sources, calibrations, and cases with their healthy twins."""
+"""The cases of quantisation share this: float models as sources, calibrations, and cases with their healthy twins."""
 
 from collections.abc import Callable
 from functools import cache

@@ -87,7 +87,7 @@ def min_max(seen: list[np.ndarray]) -> Range:
 
 
 def observed(model: onnx.ModelProto, samples: list[dict], observer: Observer = min_max) -> dict[str, Range]:
-    """What an observer makes of each value from all that it took in calibration, sample by sample."""
+    """Gives what an observer makes of each value from all that it took in calibration, sample by sample."""
     per_sample = [all_values(model, sample) for sample in samples]
     return {name: observer([values[name] for values in per_sample]) for name in per_sample[0]}
 
@@ -151,7 +151,7 @@ def weight_scale(array: np.ndarray, axis: int | None) -> Scale:
 def weight_scales(
     model: onnx.ModelProto, nodes: Iterable[str] | None = None, per_tensor: Iterable[str] = ()
 ) -> dict[str, Scale]:
-    """Those of the weights of all or of the named nodes: per channel, but for the nodes of `per_tensor`."""
+    """Gives the ranges of the weights of all or of the named nodes: per channel, but for the nodes of `per_tensor`."""
     nodes, per_tensor = None if nodes is None else set(nodes), set(per_tensor)
     return {
         name: weight_scale(array, None if node.name in per_tensor else axis)
@@ -234,7 +234,7 @@ def quantised(
 
 
 def blamed(model: onnx.ModelProto, *values: str) -> frozenset[str]:
-    """What may be named where values are quantised badly: the nodes that do it, and that which makes the value.
+    """Lists what may be named where values are quantised badly: the nodes that do it, and that which makes the value.
 
     The scale belongs to the pair of nodes; but a diagnosis that names the node whose result is stored so badly is as
     useful.

@@ -44,7 +44,7 @@ class IntegerChain {
   }
 
  private:
-  // That of the integers which are made next, from a stage on.
+  // Gives the unit of the integers which are made next, from a stage on.
   double unit_after(size_t stage) const {
     for (size_t i = stage; i < product_.stages.size(); ++i) {
       if (product_.stages[i].kind == StageKind::kRequantise) return product_.stages[i].affine.scale;

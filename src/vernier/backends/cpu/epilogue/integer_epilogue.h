@@ -8,7 +8,7 @@
 
 namespace vernier::cpu {
 
-// What is summed: of each column the weights, and how many products.
+// Holds the sum of each column's weights, and how many products are accumulated.
 struct IntegerSums {
   std::vector<int64_t> weights;
   int64_t depth;
@@ -48,7 +48,7 @@ class IntegerEpilogue {
   // The initial accumulators of columns from this one on: 32 can be read.
   const int32_t* initial(int64_t column) const { return initial_.data() + column; }
   void finish(const KernelArguments& arguments, const Block& block) const;
-  // What finish() does to each of the rows, if it is common.
+  // Gives what finish() does to each row, if it is a common case.
   std::optional<Int8Epilogue> as_int8_epilogue(const KernelArguments& arguments, const Block& block) const;
 
  private:
@@ -58,7 +58,7 @@ class IntegerEpilogue {
   IntegerRows rows_of(const KernelArguments& arguments, const Block& block) const;
 
   std::vector<IntegerStep> steps_;
-  // Of each column: the bias, less what the zero point of the inputs adds.
+  // Each column begins with the bias, less what the zero point of the inputs adds.
   std::vector<int32_t, LineAllocator<int32_t>> initial_;
   std::vector<float, LineAllocator<float>> scales_, offsets_;
   ElementType stored_ = ElementType::kFloat;

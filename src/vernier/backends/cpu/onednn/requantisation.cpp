@@ -18,14 +18,18 @@ using Kind = QuantisedStage::Kind;
 class Chain {
  public:
   Chain(const KernelRequest& request, const QuantisedProduct& product, size_t axis, double unit)
-      : request_(request), product_(product), axis_(axis), unit_(unit), posts_(request.out().dims.size()) {}
+      : request_(request),
+        product_(product),
+        axis_(axis),
+        unit_(unit),
+        post_ops_(request.out().dims.size()) {}
 
   // False if oneDNN cannot do it.
   bool append(const QuantisedStage& stage) {
     switch (stage.kind) {
-      case Kind::kRelu: return posts_.eltwise(algorithm::eltwise_relu, stage.alpha, 0);
+      case Kind::kRelu: return post_ops_.eltwise(algorithm::eltwise_relu, stage.alpha, 0);
       case Kind::kClip:
-        return posts_.eltwise(algorithm::eltwise_clip, stage.alpha / unit_, stage.beta / unit_);
+        return post_ops_.eltwise(algorithm::eltwise_clip, stage.alpha / unit_, stage.beta / unit_);
       case Kind::kAddTensor: add_tensor(stage); return true;
       case Kind::kAddVector: add_vector(stage.vector); return true;
       case Kind::kRequantise: requantise(stage); return true;
@@ -41,12 +45,12 @@ class Chain {
   // Rounds half to even before the zero point is added: an odd one would decide ties otherwise.
   void add_zero_point(double zero_point) {
     if (zero_point == 0) return;
-    posts_.eltwise(algorithm::eltwise_round, 0, 0);
+    post_ops_.eltwise(algorithm::eltwise_round, 0, 0);
     linear(1, zero_point);
   }
 
-  // Of the sums with their bias, one for all or one for each channel; before all else. Those of oneDNN 3.x
-  // would leave the bias out.
+  // Scales accumulators with their bias, by one scale for all or one for each channel, before all else: the
+  // scales of oneDNN 3.x would leave the bias out.
   void scale(const std::vector<float>& scales) {
 #if DNNL_VERSION_MAJOR >= 3
     by_channel(algorithm::binary_mul, scales);
@@ -57,20 +61,20 @@ class Chain {
 
   Epilogue finish() {
     result_.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    result_.attributes.set_post_ops(posts_.post_ops());
-    result_.arguments = posts_.take_arguments();
+    result_.attributes.set_post_ops(post_ops_.post_ops());
+    result_.arguments = post_ops_.take_arguments();
     return std::move(result_);
   }
 
  private:
   void linear(double alpha, double beta) {
-    if (alpha != 1 || beta != 0) posts_.eltwise(algorithm::eltwise_linear, alpha, beta);
+    if (alpha != 1 || beta != 0) post_ops_.eltwise(algorithm::eltwise_linear, alpha, beta);
   }
 
   void add_tensor(const QuantisedStage& stage) {
     const auto& [scale, zero_point] = stage.affine;
     const Operand& operand = request_.in(stage.operand);
-    // What is read elsewhere must not be overwritten.
+    // A value with other readers must not be overwritten.
     const auto readings = std::count_if(
         product_.stages.begin(), product_.stages.end(),
         [&](const auto& each) { return each.kind == Kind::kAddTensor && each.operand == stage.operand; });
@@ -78,13 +82,13 @@ class Chain {
     const int input = static_cast<int>(stage.operand);
     if (result_.sum_input < 0 && !is_read && is_8bit(request_.out().element)) {
       result_.sum_input = input;
-      posts_.sum(scale / unit_, static_cast<int32_t>(zero_point), *dnnl_type(operand.element));
+      post_ops_.sum(scale / unit_, static_cast<int32_t>(zero_point), *dnnl_type(operand.element));
       return;
     }
     // In units of the operand, so that its integers are added as they are.
     linear(unit_ / scale, -zero_point);
     unit_ = scale;
-    posts_.binary(algorithm::binary_add, {0, describe(operand), input, -1, std::nullopt});
+    post_ops_.binary(algorithm::binary_add, {0, describe(operand), input, -1, std::nullopt});
   }
 
   void add_vector(const std::vector<double>& vector) {
@@ -98,21 +102,21 @@ class Chain {
     Dims dims(request_.out().dims.size(), 1);
     dims[axis_] = static_cast<int64_t>(values.size());
     const auto descriptor = plain(dnnl::memory::data_type::f32, dims);
-    posts_.binary(algorithm, {0, descriptor, -1, -1, own_floats(values, descriptor)});
+    post_ops_.binary(algorithm, {0, descriptor, -1, -1, own_floats(values, descriptor)});
   }
 
   void requantise(const QuantisedStage& stage) {
     in_units_of(stage.affine.scale);
     const double low = stage.type == ElementType::kInt8 ? -128 : 0, high = low + 255;
-    posts_.eltwise(algorithm::eltwise_clip, low - stage.affine.zero_point, high - stage.affine.zero_point);
-    posts_.eltwise(algorithm::eltwise_round, 0, 0);
+    post_ops_.eltwise(algorithm::eltwise_clip, low - stage.affine.zero_point, high - stage.affine.zero_point);
+    post_ops_.eltwise(algorithm::eltwise_round, 0, 0);
   }
 
   const KernelRequest& request_;
   const QuantisedProduct& product_;
   size_t axis_;
   double unit_;
-  PostOpChain posts_;
+  PostOpChain post_ops_;
   Epilogue result_;
 };
 

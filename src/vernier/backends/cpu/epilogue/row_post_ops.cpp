@@ -1,9 +1,9 @@
-#include "vernier/backends/cpu/epilogue/row_posts.h"
+#include "vernier/backends/cpu/epilogue/row_post_ops.h"
 
 #include "vernier/backends/cpu/epilogue/activation_epilogue.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "vernier/backends/cpu/epilogue/row_posts.cpp"
+#define HWY_TARGET_INCLUDE "vernier/backends/cpu/epilogue/row_post_ops.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "vernier/backends/cpu/pointwise/functions-inl.h"
@@ -18,7 +18,7 @@ namespace {
 using Kind = PostOp::Kind;
 using Parameters = Attributes<Floats>;
 
-// Of NaN and a number NaN, as ONNX has it.
+// Gives NaN for NaN and a number, as ONNX has it.
 HWY_INLINE Vec larger(Vec a, Vec b) {
   return hn::IfThenElse(hn::Or(hn::Ge(a, b), hn::IsNaN(a)), a, b);
 }

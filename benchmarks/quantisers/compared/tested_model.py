@@ -6,7 +6,7 @@ import numpy as np
 
 
 @dataclasses.dataclass
-class Subject:
+class TestedModel:
     name: str
     model: pathlib.Path
     input: str

