@@ -218,6 +218,6 @@ def check(
 
 
 def inspect(file: Path_, **options: Any) -> Inspection:
-    """What a model, engine, plan, file of tensors or recorded run is made of."""
+    """Tells what a model, engine, plan, file of tensors or recorded run is made of."""
     done = run("inspect", [require_file(file), *option_words(options)])
     return _result(Inspection, done, **({} if "file" in done.result else {"file": os.fspath(file)}))

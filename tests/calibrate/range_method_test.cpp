@@ -32,7 +32,7 @@ RangeChoice by(RangeMethod method) {
   return choice;
 }
 
-// What an entry makes of a value, and gives back.
+// Quantises and dequantises a value by an entry.
 double quantised(double value, const ScaleEntry& entry) {
   const double code = std::nearbyint(value / entry.scale) + static_cast<double>(entry.zero_point);
   const auto low = static_cast<double>(integer_min(entry.type)),
@@ -118,7 +118,7 @@ TEST(RangeMethod, EntropyClipsOutliersAndKeepsWhatMatters) {
   values.push_back(50);
   const double with_outlier = choose_range(of(values), by(RangeMethod::kEntropy)).scale * 127;
   EXPECT_LT(with_outlier, 8);
-  // What is rectified uses its codes for numbers that are not negative.
+  // A rectified value uses its codes for numbers that are not negative.
   const auto rectified = choose_range(of(normal(200'000, true)), by(RangeMethod::kEntropy));
   EXPECT_EQ(rectified.type, ElementType::kUint8);
   EXPECT_GT(rectified.scale * 255, 2);

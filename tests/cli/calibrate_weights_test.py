@@ -95,7 +95,7 @@ class CalibrateWeights(unittest.TestCase):
         exact, actual = (onnxruntime.InferenceSession(path).run(None, {"x": rows})[0] for path in (model, typed))
         error = np.linalg.norm(actual - exact) / np.linalg.norm(exact)
         self.assertTrue(0.001 < error < 0.2, error)  # 15 codes for what was drawn from a normal distribution
-        # What the file declares, an engine of the file, and one of the model by the same options are the same.
+        # The file as it declares, an engine of the file, and one of the model by the same options are the same.
         for command in (["run", typed, "--reference", "--cpu"], ["run", model, "--reference=planned", "--cpu", "--int4", "--calibration", self.scales]):  # fmt: skip
             code, out, err = vernier(*command, "--data", data)
             self.assertEqual(code, 0, out + err)

@@ -27,7 +27,7 @@ def npy(array):
 
 
 def results(*iterations, runner="golden"):
-    """What Polygraphy writes for --save-outputs."""
+    """Makes what Polygraphy writes for --save-outputs."""
     made = [{"outputs": {name: {"values": npy(value), "polygraphy_class": "LazyArray"} for name, value in outputs.items()}, "runtime": 0.1,
              "runner_name": runner, "polygraphy_class": "IterationResult"} for outputs in iterations]  # fmt: skip
     return {"lst": [[runner, made]], "polygraphy_class": "RunResults"}
@@ -227,7 +227,7 @@ class Polygraphy(Case):
                                     "polygraphy_debug.engine", "--trt", "--load-inputs", "i.json", "--load-outputs", "o.json", "--atol", "1e-2")  # fmt: skip
         self.assertEqual(line, "vernier diagnose m.onnx --cpu --fp16 --precision-constraints prefer --data i.json --atol 1e-2")
         self.assertIn("the reference is computed", out)
-        # What the command of --check says of the engine and its data holds, too.
+        # The command of --check also says what the engine and its data are.
         line, out = self.equivalent("debug", "reduce", "m.onnx", "-o", "r.onnx", "--check", "polygraphy", "run", "polygraphy_debug.onnx", "--trt",
                                     "--fp16", "--layer-precisions", "conv:float32", "--iterations", "3", "--seed", "5", "--val-range", "[0,2]",
                                     "--tf32", "--workspace", "1G", "--sparse-weights")  # fmt: skip

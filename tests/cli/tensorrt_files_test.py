@@ -1,4 +1,4 @@
-"""What ONNX Runtime quantised, rewritten by `export --for tensorrt`: tensorrt_files_test.py VERNIER SOURCE_DIR
+"""Tests that files which ONNX Runtime quantised are rewritten by `export --for tensorrt`: tensorrt_files_test.py VERNIER SOURCE_DIR
 
 Each file is made by ONNX Runtime's own quantiser. TensorRT has INT8 around zero alone, no bias of INT32 and no operator on codes.
 """

@@ -90,7 +90,7 @@ class Maker {
     return names;
   }
 
-  // What an engine makes of it, where the node that yields `output` has this tactic.
+  // Gives what an engine makes of it, where the node that yields `output` has this tactic.
   Tensor outputs(Value* output, const std::string& tactic, const BuildOptions& options = {},
                  const Observer* observer = nullptr) {
     model.graph->outputs = {output};

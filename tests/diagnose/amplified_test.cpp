@@ -34,7 +34,7 @@ NamedData fed_back(double gain) {
   return {{"x", wave({4, 16}, 0.7)}, {"w", times(wave({16, 16}, 1.3), gain)}};
 }
 
-// Of an engine that rounds otherwise than the reference, and adds that to one of the results.
+// The engine rounds otherwise than the reference, and adds that to one of the results.
 std::vector<FlaggedNode> flagged_of_loop(double gain, double added) {
   const Model model = parse_graph(kFedBack);
   const NamedData inputs = fed_back(gain);

@@ -164,7 +164,7 @@ TEST(Hazards, AStepThatIsRepeated) {
   EXPECT_EQ(amplifier(0.1), "none");
 }
 
-// Of an engine that never rounds, or as the model says.
+// The engine never rounds, or rounds as the model says.
 std::string dropped(const Typed& typed, ReferenceMode mode) {
   Stopwatch watch(60);
   return Typed::text(dropped_casts(typed.model, typed.inputs, typed.outputs({.mode = mode}), watch));

@@ -15,7 +15,7 @@ PlantedGraph gemm(Tensor x = drawn({12, 64}, 1), Tensor w = drawn({64, 16}, 2), 
   return {kGemm, {{"x", std::move(x)}, {"w", std::move(w)}, {"b", std::move(b)}}, {"w", "b"}};
 }
 
-// What the node makes of other operands.
+// Gives what the node makes of other operands.
 Tensor made_of(const PlantedGraph& graph, const std::map<std::string, Tensor>& others) {
   const auto held = [&](const std::string& name) {
     const auto found = others.find(name);

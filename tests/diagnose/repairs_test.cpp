@@ -105,7 +105,7 @@ class TypedRepairBuilder : public OddRepairBuilder {
   TypedRepairBuilder(const Model& model, double off)
       : OddRepairBuilder(model, {}), model_(model), off_(off), plan_(narrow_plan(model)) {}
 
-  // What an engine of the model is computed in if nobody asks for anything else.
+  // Gives the types that an engine of the model computes in if nobody asks for others.
   static PrecisionPlan narrow_plan(const Model& model) {
     PrecisionPlan plan;
     plan.model = hash_to_text(structural_hash(*model.graph));

@@ -104,7 +104,7 @@ TEST(Diagnose, AnAnswerThatChangesIsNoMatterOfArithmetic) {
   EXPECT_EQ(diagnosis.verdict, Verdict::kFail);
 }
 
-// What leaves nothing of one run by chance, and is not met in the other.
+// One cause leaves nothing of one run by chance, and is not met in the other.
 TEST(Diagnose, AnotherRunDecidesBetweenCausesThatLeaveAsLittle) {
   const char* graph = R"(graph "g" (%x: f32[8], %w: f32[8]) -> (%y) {
     %y: f32[*] = Add(%x, %w) version 14 @"sum" from ["sum"] })";

@@ -14,11 +14,11 @@ const char* kModel = R"(graph "g" (%x: f32[N, 6]) -> (%y) {
  %y: f32[*] = Neg(%b) version 13 @"c" from ["c"]
 })";
 
-// What node "b" makes of its first operand instead.
+// Says what node "b" makes of its first operand instead.
 using Misread = std::function<void(const Tensor& x, std::vector<double>& values)>;
 
-// What is done to the result of node "b": by the start of the engine, by how many runs that engine has had,
-// and by what the node made then.
+// Changes the result of node "b": by the start of the engine, by how many runs that engine has had, and by
+// what the node made then.
 using Fault =
     std::function<void(size_t start, size_t run, std::vector<double>& values, std::vector<double>& kept)>;
 
@@ -203,7 +203,8 @@ TEST(Runtime, EachStartTakesAnotherKernel) {
                  "B42");
 }
 
-// What is reproduced as a state is not taken for another kernel, although it is right after a start.
+// A fault that is reproduced as a state is not taken for another kernel, although the engine is right after a
+// start.
 TEST(Runtime, AResultThatStaysIsNoOtherKernel) {
   const Model model = parse_planted(kModel, 18);
   FakeEngine engine(model,

@@ -138,7 +138,7 @@ TEST(QuantisationHazards, ScalesOfOtherChannelsOrOfNothing) {
   EXPECT_EQ(turned[0].failure.code(), "B24") << turned[0].sentence;
 }
 
-// What a join holds differs from column to column, and is no larger in one branch than in the other.
+// The joined value differs from column to column, and is no larger in one branch than in the other.
 TEST(QuantisationHazards, JoinOfUnequalColumns) {
   Model model = parse_planted(R"(graph "g" (%x: f32[8, 16], %s: f32[], %z: i8[], %w: f32[32, 12]) -> (%y) {
  %c: f32[8, 32] = Concat(%x, %x) {axis = 1} version 13 @"c" from ["c"]
@@ -199,7 +199,7 @@ const char* kChain =
  %y: f32[*] = MatMul(%ds, %w) version 13 @"y" from ["y"]
 })";
 
-// What is quantised there, of inputs that are in 0 to `most`.
+// The values that are quantised, of inputs in 0 to `most`.
 struct Chain {
   static double weight(size_t i) { return static_cast<double>(i * 37 % 61) / 30 - 0.5; }
   static std::vector<double> input(double most) {

@@ -48,7 +48,7 @@ std::shared_ptr<Engine> engine_with(const simulated::SimulatedOptions& options) 
 
 class AcceleratorFile : public EngineFileTest {
  protected:
-  // Of an engine that was saved.
+  // Saves the engine and loads it again.
   std::string refusal_of(Engine& engine, const std::function<void(Manifest&)>& change = nullptr) {
     save_engine(engine, path(), {});
     if (change) {

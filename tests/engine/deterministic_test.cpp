@@ -70,7 +70,8 @@ std::vector<ValueType> types_of_inputs(const Engine& engine) {
   return types;
 }
 
-// What the engine yields, which must not depend on the session. Four numbers of threads, five runs each.
+// Gives what the engine yields, which must not depend on the session. Four numbers of threads, five runs
+// each.
 Tensor same_for_all_threads(const std::shared_ptr<Engine>& engine, const NamedData& data) {
   Tensor first;
   for (const int threads : {1, 2, 3, 4}) {

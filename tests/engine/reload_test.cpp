@@ -29,7 +29,7 @@ Model finished(Model model, Value* output) {
   return model;
 }
 
-// What is computed on codes of 8 bits, as QuantizeLinear and DequantizeLinear around it say.
+// Computes on codes of 8 bits, as QuantizeLinear and DequantizeLinear around it say.
 class Codes {
  public:
   explicit Codes(Graph& graph)
@@ -166,8 +166,8 @@ TEST_P(Reload, SmallModels) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Reload, testing::Values("convolution", "product", "pool", "quantised"));
 
-// What oneDNN chooses for an image of one pixel must not follow from what was made before in this process:
-// there the layouts of such an image are alike.
+// oneDNN's choice for an image of one pixel must not follow from what was made before in this process: there
+// the layouts of such an image are alike.
 TEST_F(EngineFileTest, WhatWasMadeBeforeDecidesNothing) {
   const auto kernels = [&](Layout images) {
     Model model = input_model({1, 32, 1, 1});

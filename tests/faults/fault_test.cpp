@@ -41,7 +41,7 @@ Model model_of(const std::string& graph, double low = -1, double high = 1) {
 
 using Accelerators = std::vector<std::shared_ptr<const Driver>>;
 
-// What `run --reference --cpu --layers` concludes.
+// Gives what `run --reference --cpu --layers` concludes.
 ComparisonResult judge(const Model& model, const std::optional<FaultSpec>& fault,
                        const std::map<std::string, ValueRange>& ranges = {},
                        const Accelerators& accelerators = {}) {
@@ -62,7 +62,7 @@ ComparisonResult judge(const Model& model, const std::optional<FaultSpec>& fault
   return outcome.comparisons.at(0);
 }
 
-// What `build` concludes.
+// Gives what `build` concludes.
 Verdict verdict_of_build(const Model& model, const std::optional<FaultSpec>& fault,
                          const std::map<std::string, ValueRange>& ranges) {
   BuildOptions options;

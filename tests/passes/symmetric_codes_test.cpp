@@ -33,7 +33,7 @@ struct Rewritten {
     }
     return nullptr;
   }
-  // Of each QuantizeLinear and DequantizeLinear.
+  // Every QuantizeLinear and DequantizeLinear is looked at.
   void expect_symmetric() const {
     for (const auto& each : graph->nodes()) {
       if (!is_quantize(each.get()) && !is_dequantize(each.get())) continue;

@@ -1,4 +1,4 @@
-// What the rules make narrow, and the typed graph that follows.
+// Tests what the rules make narrow, and the typed graph that follows.
 #include "precision/typing.h"
 #include "vernier/base/file.h"
 

@@ -1,4 +1,4 @@
-"""What the tests of the Python package share. pytest runs them with the package of a build folder on its path."""
+"""The tests of the Python package share this. pytest runs them with the package of a build folder on its path."""
 
 import pathlib
 

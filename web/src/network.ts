@@ -117,7 +117,7 @@ function edgesOf(data: GraphData): Edge[] {
 
 const quantising = new Set(["QuantizeLinear", "DequantizeLinear", "com.microsoft::QuantizeLinear", "com.microsoft::DequantizeLinear"]);
 const ofSizes = new Set(["Shape", "Size"]);
-// What exporters compute sizes by.
+// Exporters compute sizes by these.
 const onSizes = new Set([
   "Gather", "Slice", "Concat", "Unsqueeze", "Squeeze", "Cast", "Add", "Sub", "Mul", "Div", "Mod", "Floor", "Ceil", "Neg", "Min", "Max",
   "ReduceProd", "ReduceSum", "ReduceMax", "Equal", "Less", "Greater", "Where", "Identity", "Range", "ConstantOfShape", "Reshape", "Split",

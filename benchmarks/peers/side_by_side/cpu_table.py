@@ -11,7 +11,7 @@ from .results import read_sections, reason, write_sections
 from .vernier_cli import built, key, vernier
 
 RUNNER = f"{sys.executable} {pathlib.Path(__file__).parents[1] / 'openvino_runner.py'}"
-# What each table is run with: options of the build, of the peers; whether the model is the quantised one; images at a time.
+# Each table is run with these: options of the build, of the peers; whether the model is the quantised one; images at a time.
 TABLES = {
     "fp32": {"build": [], "openvino": "f32"},
     "fp32 exact": {"build": ["--forbid", "approximate"], "openvino": "f32"},
@@ -52,7 +52,7 @@ def accuracy(name: str, table: dict, source: pathlib.Path, engine: pathlib.Path,
 
 
 def costs(report: dict, count: int = 3) -> str:
-    """What the time goes to, by kernel."""
+    """Says what the time goes to, by kernel."""
     sums: dict[str, float] = {}
     for step in report.get("profile", {}).get("steps", []):
         kind = step["kernel"] or "reference"

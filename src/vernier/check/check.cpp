@@ -9,7 +9,7 @@ namespace vernier {
 
 namespace {
 
-// What import cannot know the meaning of; other notes tell what it knows to run around.
+// Tells whether import cannot know the meaning; other notes tell what it worked around.
 bool is_fault(const ImportNote& note) {
   return note.rule == "S10-unknown-attribute" || note.rule == "S11-unknown-operator";
 }

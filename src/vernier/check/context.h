@@ -1,4 +1,4 @@
-// What rules look at: uses, constants and effective types of values. Internal to the room.
+// Rules look at this: uses, constants and effective types of values. Internal to the room.
 #pragma once
 
 #include <unordered_map>

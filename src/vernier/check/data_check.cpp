@@ -14,7 +14,7 @@ namespace {
 // Other data of the same kind reach twice as far now and then, and four times hardly ever.
 constexpr double kHeadroom = 4;
 
-// What is known of a value that no node of the main graph makes: a constant.
+// Gives what is known of a value that no node of the main graph makes: a constant.
 ElementStatistics statistics_of(const Tensor* constant) {
   ElementStatistics statistics;
   if (constant != nullptr && is_float(constant->type())) statistics.add(constant->to_doubles());

@@ -1,4 +1,4 @@
-// What data show at single nodes: B5, B7, B12, B20.
+// Probes that show hazards of data at single nodes: B5, B7, B12, B20.
 #include <algorithm>
 #include <cmath>
 
@@ -171,7 +171,7 @@ std::optional<std::pair<double, double>> code_range(ElementType type) {
 // B20: scales that cut off what matters, or that leave most codes without use.
 class QuantisationProbe : public Probe {
  public:
-  // What lies beyond [low, high] is cut off.
+  // Values beyond [low, high] are cut off.
   QuantisationProbe(const Node& node, double low, double high) : node_(node), low_(low), high_(high) {}
 
   void add(const Dims&, std::span<const double> values) override {

@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// What is remembered of the elements of a floating-point value.
+// Remembers statistics of the elements of a floating-point value.
 struct ElementStatistics {
   double largest = 0, smallest = std::numeric_limits<double>::infinity();  // finite magnitudes but zero
   int64_t elements = 0, nan = 0, infinite = 0;

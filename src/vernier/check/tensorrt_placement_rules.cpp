@@ -12,7 +12,7 @@ bool moves(const Node& node) {
   return node.domain.empty() && def != nullptr && (def->traits & (ops::kView | ops::kDataMovement)) != 0;
 }
 
-// What made the codes, behind what only moves them; null for inputs and constants.
+// Finds the maker of the codes, behind nodes that only move them; null for inputs and constants.
 const Node* maker_of_codes(const Value* codes) {
   const Node* maker = codes == nullptr ? nullptr : codes->producer();
   while (maker != nullptr && moves(*maker) && maker->input(0) != nullptr) maker = maker->input(0)->producer();

@@ -162,7 +162,7 @@ class Verifier {
 
   using Errors = std::map<std::string, double>;  // by output
 
-  // Of one reference against another.
+  // Gives the errors of one reference against another.
   Errors errors_of(std::unique_ptr<ReferenceRunner> actual, ReferenceRunner& reference) const {
     RenamedRunner renamed(std::move(actual), "the other");
     const ComparisonOutcome outcome = compare_runners(reference, renamed, nullptr);
@@ -172,8 +172,8 @@ class Verifier {
     return result;
   }
 
-  // What rounding to codes costs the file. The reference that rounds nothing cuts nothing off either, so
-  // where codes stand for a Relu or the inputs are beyond their range this is more than rounding: then the
+  // Gives what rounding to codes costs the file. The reference that rounds nothing cuts nothing off either.
+  // So where codes stand for a Relu, or inputs are beyond their range, this is more than rounding, and the
   // most that integer kernels are known to do counts.
   Errors prices() const {
     ReferenceRunner ideal({file_, &written_.model}, ReferenceMode::kIdeal);

@@ -38,7 +38,7 @@ ErrorRule rule_of(const Node& node) {
   const bool floats = is_float(declared_type(node.output(0)));
   if (floats && node.domain.empty() && products.contains(node.op)) return ErrorRule::kProducts;
   if ((traits & ops::kPointwise) != 0) return ErrorRule::kPointwise;
-  // What is equal among exact operands is so, and in which order it comes is a rule.
+  // Equal elements of exact operands stay equal, and a rule says in which order they come.
   return (traits & ops::kRoundsNothing) != 0 ? ErrorRule::kSelects : ErrorRule::kPerturbed;
 }
 

@@ -30,15 +30,15 @@ struct AnalysedNode {
 
   bool has(size_t input) const { return input < in.size() && in[input] != nullptr; }
   bool is_exact() const;  // all operands are
-  // What the results would be with other operands (null: as they are), unrounded.
+  // Gives the results with other operands (null: as they are), unrounded.
   std::vector<Tensor> evaluate(const std::vector<const Tensor*>& operands) const;
 };
 
 // Each gives the errors of the first output, or of all, before results are stored.
 std::vector<std::vector<double>> copied_errors(const AnalysedNode& node);
 std::vector<double> product_errors(const AnalysedNode& node, std::vector<double>& squares);
-// What the variance of a sum of products grows by where it begins with another number instead of 0, relative
-// to the square of that number.
+// Gives the growth of an accumulator's variance where it begins with another number instead of 0, relative to
+// the square of that number.
 double start_variance(const AnalysedNode& product);
 std::vector<double> pointwise_errors(const AnalysedNode& node);
 std::vector<double> quantised_errors(const AnalysedNode& node);

@@ -65,7 +65,7 @@ bool is_function(const Node& node) {
   return cancels(node) || functions.contains(node.op);
 }
 
-// What computing the function itself adds.
+// Adds the rounding of the function itself.
 void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
   constexpr double kFewUlps = 4;
   const NumericsContract& contract = node.contract;

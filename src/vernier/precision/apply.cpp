@@ -81,7 +81,7 @@ class TypedGraph {
     return opset && *opset <= options_.opset;
   }
 
-  // What a value was before a Cast made floats of it.
+  // Gives the value before a Cast made floats of it.
   Value* without_cast(Value* value) const {
     for (const ElementType type : {ElementType::kFloat16, ElementType::kBFloat16}) {
       const auto known = narrow_.find({value, type});

@@ -142,7 +142,7 @@ class GraphCodes {
     return low >= least - scale->scale / 2 && high <= most + scale->scale / 2;
   }
 
-  // That of the codes that it has, or will have.
+  // Gives the scale of the codes that it has, or will have.
   std::optional<ScaleEntry> scale_of(const Value& value) const {
     const Pair pair = existing(value);
     if (pair.quantise == nullptr) {

@@ -1,4 +1,4 @@
-// What the type of a node may be, by its operator.
+// Says what the type of a node may be, by its operator.
 #pragma once
 
 #include "vernier/ir/graph.h"

@@ -46,8 +46,8 @@ struct PrecisionPlan {
   const LayerPrecision* find(const std::string& node) const;
   // Whether it adds quantisation to what the model has of it.
   bool quantises() const;
-  // What a node that computes several ONNX nodes must keep: the widest of their types. Null types where the
-  // plan names none of them.
+  // Gives what a node that computes several ONNX nodes must keep: the widest of their types. Null types where
+  // the plan names none of them.
   std::optional<LayerPrecision> strictest(const Node& node) const;
 };
 
@@ -61,7 +61,7 @@ ElementType wider(ElementType a, ElementType b);
 
 // The ONNX nodes behind a node: its provenance, or itself.
 std::set<std::string> onnx_nodes(const Node& node);
-// Those of a graph and of all regions in it.
+// Gives the ONNX nodes of a graph and of all regions in it.
 std::set<std::string> onnx_nodes(const Graph& graph);
 
 // Schema "vernier-plan", version 1.

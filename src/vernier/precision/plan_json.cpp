@@ -57,7 +57,7 @@ Json layer_json(const LayerPrecision& layer) {
   return json;
 }
 
-// What `read` makes of a member that must be there; a complaint names it.
+// Gives what `read` makes of a member that must be there; a complaint names it.
 template <class Read>
 auto field(const JsonValue& json, const char* name, const Read& read) {
   const JsonValue& member = json.at(name);

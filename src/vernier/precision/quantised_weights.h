@@ -19,12 +19,14 @@ QuantisedWeights quantise_weights(const Tensor& weights, int64_t axis, const std
 // i4, with a scale for each `block` elements along `axis`, the one of several that makes the least square
 // error. Throws bad_input for weights that are NaN or infinite.
 QuantisedWeights quantise_blocks(const Tensor& weights, int64_t axis, int64_t block);
-// Those of a contraction: i8 with a scale for each output channel, or with a `block` i4 along the axis that
-// is summed over. Scales of i8 are `least` or more: least_weight_scales. Names the node where it throws.
+// Quantises the weights of a contraction: i8 with a scale for each output channel, or with a `block` i4 along
+// the axis that is summed over. Scales of i8 are `least` or more: least_weight_scales. Names the node where
+// it throws.
 QuantisedWeights quantise_weights(const Node& node, const Tensor& weights, int64_t block,
                                   const std::vector<double>& least = {});
 
-// Of a contraction with constant weights of this rank, the axis of the weights that counts output channels.
+// Gives, for a contraction with constant weights of this rank, the axis of the weights that counts output
+// channels.
 int64_t output_axis(const Node& node, int64_t rank);
 // Whether blocks can be made of the weights: a MatMul or Gemm of floats by a constant matrix.
 bool has_block_weights(const Node& node);

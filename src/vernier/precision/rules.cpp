@@ -30,7 +30,7 @@ LayerPrecision declared_layer(const Node& node) {
   return {type, type, type, {}, By::kDeclared, "as the model declares", false};
 }
 
-// What the options say of one graph. Values between lowered nodes are narrow: a node that follows is lowered
+// Applies the options to one graph. Values between lowered nodes are narrow: a node that follows is lowered
 // if it reads a lowered value, and a lowered node reads what it makes.
 class GraphRules {
  public:
@@ -314,7 +314,7 @@ PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const 
   for_each_graph(graph, [&](const Graph& inner) {
     GraphRules rules(inner, options, facts, low, ranges, not_int8);
     rules.add_to(plan);
-    // Of values in loops and branches no calibration knows.
+    // No calibration knows values in loops and branches.
     if (std::string gaps = &inner == &graph ? rules.note_on_gaps() : ""; !gaps.empty())
       plan.notes.push_back(std::move(gaps));
   });

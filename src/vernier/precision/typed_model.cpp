@@ -142,8 +142,7 @@ size_t quantisations(const Graph& graph) {
   return count(graph, "QuantizeLinear") + count(graph, "DequantizeLinear");
 }
 
-// What the model says in words of ONNX Runtime becomes words of ai.onnx, and what it quantised, INT8 around
-// zero.
+// Rewrites ONNX Runtime's operators in those of ai.onnx, and quantised values as INT8 around zero.
 void rewrite_for_tensorrt(TypedModel& typed) {
   const auto records = run_passes(*typed.model.graph,
                                   {expand_fused_conv(), undo_dynamic_quantisation(), expand_qlinear()}, {});

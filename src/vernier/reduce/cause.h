@@ -1,4 +1,4 @@
-// What `diagnose` says of a case: a smaller one may show the same for another cause.
+// Asks `diagnose` about a case, because a smaller one may show the same for another cause.
 #pragma once
 
 #include "vernier/compare/compare.h"

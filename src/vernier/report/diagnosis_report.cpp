@@ -43,7 +43,7 @@ std::string repair_text(const Repair& repair, bool detailed) {
         figure_or_infinite(verified->relative_l2_after), verified->passes ? ", and the engine passes" : "",
         verified->cost_percent ? fmt::format("; it costs {:.0f} % of time", *verified->cost_percent) : "");
   }
-  // What was tried matters where nothing holds.
+  // Rejected repairs matter only where none holds.
   for (const RejectedRepair& each : repair.rejected) {
     if (detailed || repair.kind == Repair::Kind::kNone)
       text += fmt::format("   not repaired by: {}: {}\n", printable(each.what, kWidth),

@@ -31,7 +31,7 @@ struct Retaken {
 
 class Decisions {
  public:
-  // Of the main graph; what regions decide is not looked into. The graph outlives this.
+  // Finds the decisions of the main graph; regions are not looked into. The graph outlives this.
   explicit Decisions(const Graph& graph);
 
   // The inner values that must be known of all decisions on which one of `values` depends, roundings to

@@ -35,7 +35,7 @@ std::vector<Flip::Edit> swap_of(int64_t a, int64_t b) {
   return {{a, b, 0}, {b, a, 0}};
 }
 
-// Of a row of `x`, the element nearest to `chosen` that is not in `taken`; nothing if all are.
+// Finds, in a row of `x`, the element nearest to `chosen` that is not in `taken`; nothing if all are.
 struct Row {
   const DecisionInput& x;
   int64_t start, step, length;

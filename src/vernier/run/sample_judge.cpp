@@ -47,7 +47,7 @@ std::map<std::string, double> accepted_errors(const ComparisonResult& result) {
   return needs;
 }
 
-// What came with the data (`runner` is null) is what the run is held against, and not the other way round.
+// The run is compared with what came with the data (`runner` is null), and not the other way round.
 ComparisonResult compared(const Runner* runner, const Trace& reference, const Trace& actual,
                           const CompareOptions& options) {
   return runner == nullptr ? compare(actual, reference, options) : compare(reference, actual, options);

@@ -35,7 +35,7 @@ const std::vector<Contraction>& contractions() {
   return all;
 }
 
-// What is odd about it.
+// Says what is odd about them.
 struct Parameters {
   double bias = 1, added = 1, weight_scale = 0.125, scale = 8, most = kInfinity;
 };
@@ -108,7 +108,7 @@ TEST(NonfiniteQuantised, ParametersOfContractions) {
   }
 }
 
-// Those that are numbers are computed by integers all the same.
+// Scales that are numbers are computed by integers all the same.
 TEST(NonfiniteQuantised, LargeScalesAreNone) {
   Maker make;
   Value* x = make.dequantize(make.input(kU8, {9, 32}, 1), 0x1p60, 3, kU8);

@@ -19,7 +19,7 @@ ops::OneNode microsoft(const std::string& op, AttributeMap attributes = {}) {
   return {op, 1, std::move(attributes), "com.microsoft"};
 }
 
-// Of x, its parameters, and those of the result.
+// Takes x, its parameters, and those of the result.
 OneKernel unary(ops::OneNode node, const Tensor& x, double y_scale, Layout layout = Layout::kPlain) {
   const ElementType type = x.type();
   return {std::move(node),

@@ -58,7 +58,7 @@ constexpr const char* kNetwork = R"(graph "g" (%x: f32[4, 16], %w: f32[16, 16]) 
 
 const NamedData kInputs{{"x", wave({4, 16}, 0.7)}, {"w", wave({16, 16}, 1.3)}};
 
-// Of output 'y', for an engine that errs so much there.
+// Gives the bound of output 'y', for an engine that errs so much there.
 std::optional<DerivedBound> exceeded(Runner& runner, const Model& model, double needs) {
   const auto bounds = exceeded_bounds(model, 1)(runner, kInputs, {{"y", needs}});
   const auto found = bounds.find("y");

@@ -54,7 +54,7 @@ TEST(DimensionNames, TwoSizesOfOneNameRunAsTwoNames) {
   EXPECT_EQ(rows_for(2, 1), 2);
 }
 
-// What was read from a file has no graph in which the sizes are two.
+// An engine from a file has no graph in which the sizes are two.
 TEST(DimensionNames, EngineOfAFileRefusesTwoSizesOfOneName) {
   auto engine = Engine::build(pointwise_depthwise());
   Engine::Content content{clone(engine->graph()), {}, engine->precision(), engine->content().nodes, 0};

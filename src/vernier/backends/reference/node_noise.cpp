@@ -79,7 +79,7 @@ double terms(const Node& node, const ops::OpDef& def, const ops::ReferenceContex
   std::vector<Dims> inputs;
   for (size_t i = 0; i < node.inputs.size(); ++i)
     inputs.push_back(context.has(i) && context.datum(i).is_tensor() ? context.dims(i) : Dims());
-  // Of a recurrent operator without the sequence, the last state, which is the sum of all steps.
+  // A recurrent operator without its sequence output has the last state, which accumulates all steps.
   const auto there = std::find_if(node.outputs.begin(), node.outputs.end(),
                                   [](const Value* output) { return output != nullptr; });
   if (there == node.outputs.end()) return 0;

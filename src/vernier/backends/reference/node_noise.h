@@ -17,7 +17,7 @@ Tensor where_rounded(const Node& node, const ops::OpDef& def, const ops::Referen
 // The same of the result of a planned group, which was `unrounded` before it was stored.
 Tensor where_rounded(const Tensor& unrounded, const Tensor& stored, const Tensor& noisy);
 
-// What a step function in a planned group reads, as arithmetic in float may have it: numbers that float holds
+// Moves what a step function in a planned group reads, as arithmetic in float may: numbers that float holds
 // are exact.
 Tensor moved_in_float(const Tensor& operand, uint64_t seed);
 

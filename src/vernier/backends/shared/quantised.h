@@ -10,7 +10,7 @@ struct Affine {
   double scale = 1, zero_point = 0;
 };
 
-// What follows the sums, on real numbers.
+// A stage follows the accumulators, and computes on real numbers.
 struct QuantisedStage {
   enum class Kind : uint8_t {
     kRelu,        // alpha * x below 0
@@ -37,8 +37,8 @@ struct QuantisedProduct {
   std::optional<Affine> result;  // none: the result is of real numbers
 };
 
-// Those of a whole tensor, if the inputs that hold them are known and the scale is finite and greater than 0;
-// a zero point left out is 0.
+// Gives scale and zero point of a whole tensor, if the inputs that hold them are known and the scale is
+// finite and greater than 0; a zero point left out is 0.
 std::optional<Affine> known_affine(const KernelRequest& request, size_t scale, size_t zero_point);
 
 // The same of a QuantizeLinear or DequantizeLinear in the request's group.

@@ -71,7 +71,7 @@ Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
   return std::move(*sample);
 }
 
-// What is measured: built from a model, or loaded from an engine file.
+// Holds the engine that is measured: built from a model, or loaded from a file.
 struct Measured {
   ImportedModel imported;  // of an engine file: its graph, for data to be made for
   std::shared_ptr<Engine> engine;
@@ -82,7 +82,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// What --engine gives, which is a runner for other verbs; "" for nothing.
+// Gives the file of --engine, which is a runner for other verbs; "" without it.
 std::string engine_file() {
   const RunnerSpec& spec = runner_specs().back();
   if (spec.kind != "engine") return "";
@@ -278,7 +278,7 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
       const BenchReport report = measure(*options, common, audit, unloaded);
       const size_t rows = common.verbosity > 0 ? SIZE_MAX : 15;
       say(common, bench_text(report, rows));
-      // Of an engine in the types of its model there is nothing to tell, unless it differs.
+      // An engine in the types of its model has nothing to tell, unless it differs.
       if (!runner_specs().back().options.empty() || audit.differences() > 0)
         say(common, audit_text(audit, rows));
       if (!common.json.empty()) write_file(common.json, bench_json(report));

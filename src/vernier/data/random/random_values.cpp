@@ -10,7 +10,7 @@ struct Limits {
   double low, high;
 };
 
-// What a type can hold of [low, high]; the ends become integers for types that hold only those.
+// Limits [low, high] to what a type can hold; the ends become integers for types that hold only those.
 Limits limit_to(ElementType type, double low, double high) {
   if (type == ElementType::kBool)
     return {std::clamp(std::ceil(low), 0.0, 1.0), std::clamp(std::floor(high), 0.0, 1.0)};

@@ -36,7 +36,7 @@ class PlanMaker {
     for (size_t i = 0; i < graph.inputs.size(); ++i) plan_.inputs.push_back(input_slot(*graph.inputs[i], i));
     for (const auto& node : graph.nodes()) add_node(*node);
     for (const Value* output : graph.outputs) plan_.outputs.push_back(output_slot(*output));
-    // What was not made in its cache goes there when nothing reads the past any more.
+    // An output that was not made in its cache goes there when nothing reads the past any more.
     for (const CacheBinding& cache : plan_.choices.caches) {
       SlotId& output = plan_.outputs[cache.output];
       if (slots_.at(output).operand.layout != Layout::kCache)

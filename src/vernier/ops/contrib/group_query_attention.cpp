@@ -132,7 +132,7 @@ class Bias {
   std::vector<int64_t> strides_;
 };
 
-// What qk_output shows of the scores: as they enter the softmax, or as weights.
+// Says how qk_output shows the scores: as they enter the softmax, or as weights.
 enum ShownStage : int64_t { kScoresShown = 1, kWeightsShown = 2 };
 
 void reference_group_query_attention(ReferenceContext& context) {

@@ -1,4 +1,4 @@
-// What passes ask about QuantizeLinear and DequantizeLinear.
+// Passes ask these about QuantizeLinear and DequantizeLinear.
 #pragma once
 
 #include "vernier/ir/graph.h"

@@ -1,4 +1,4 @@
-// What `export` shows.
+// Writes what `export` shows.
 #pragma once
 
 #include <string>

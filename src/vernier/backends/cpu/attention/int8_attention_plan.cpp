@@ -49,7 +49,7 @@ class Planner {
     return at ? request_.in(*at).constant : nullptr;
   }
 
-  // Of a group of this body, as for a plan of its own.
+  // Reads a group of this body as if it had a plan of its own.
   std::optional<QuantisedProduct> product(const Node& group) const {
     KernelRequest inner{group, {}, {}};
     const auto operand = [](const Value& value, const Tensor* constant) {
@@ -141,7 +141,8 @@ class Planner {
     return table;
   }
 
-  // What nodes, one after the other, make of each byte. What lies before a QuantizeLinear passes numbers on.
+  // Tabulates what nodes, one after the other, make of each byte. Nodes before a QuantizeLinear pass numbers
+  // on.
   Int8Table table(const Value& varying, const std::vector<Node*>& nodes) const {
     Tensor codes(varying.type.tensor.element, {kCodes});
     const Int8Table all = identity();

@@ -1,4 +1,4 @@
-// What a kernel of quantised attention needs to know of its group.
+// This file has what a kernel of quantised attention needs to know of its group.
 #pragma once
 
 #include <array>

@@ -6,8 +6,8 @@
 
 namespace vernier::cpu {
 
-// Of channels-last images by known weights. Nothing, with `reason`, for other groups, and for what cannot
-// follow the sums.
+// Convolves channels-last images with known weights. Gives nothing, with `reason`, for other groups, and for
+// what cannot follow the sums.
 std::unique_ptr<Kernel> make_pair_depthwise(const KernelRequest& request, const QuantisedProduct& product,
                                             const ops::Convolution& shape, std::string& reason);
 

@@ -97,7 +97,7 @@ std::unique_ptr<Kernel> make_int8_tiles(const KernelRequest& request, std::strin
   if (vectors)
     return make_vector_kernel(*vectors, pack_vectors(request, arranged, order), std::move(finish), contract);
   const double flops = 2.0 * static_cast<double>(work->rows * order.columns) * static_cast<double>(depth);
-  // What is arranged anew is no constant that an engine file keeps.
+  // Weights that are arranged anew are no constant that an engine file keeps.
   return make_tile_kernel(
       {image_of(*work, *format, padding), order, static_cast<int>(product.a), static_cast<int>(product.b), -1,
        flops},

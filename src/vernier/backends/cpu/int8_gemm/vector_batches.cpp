@@ -134,7 +134,7 @@ class VectorBatches : public Kernel {
     }
   }
 
-  // What the zero point of b adds to the sums of each row.
+  // Computes what the zero point of b adds to the accumulators of each row.
   void row_moves(const std::byte* x, int64_t rows, uint32_t* moves) const {
     if (work_.b_zero == 0) return;
     const int64_t depth = work_.matrices.depth, shifts = work_.a_signed ? depth * kShift : 0;

@@ -71,7 +71,7 @@ std::unique_ptr<Kernel> make_pair_sums(const KernelRequest& request, bool has_ze
                                std::make_unique<NoEpilogue>(convolution.all_out_channels()), {});
 }
 
-// What the parts of a run need; x and y lie channels-last.
+// The parts of a run need these; x and y lie channels-last.
 struct Parts {
   Operand x, y;  // as they are given
   std::unique_ptr<Kernel> x_reorder, y_reorder;
@@ -200,7 +200,7 @@ bool is_served_integer_convolution(const KernelRequest& request, const Inputs& i
          (!request.has(inputs.x_zero) || request.in(inputs.x_zero).size() == 1);
 }
 
-// Those of the weights as INT8, for each channel; empty: all are 0.
+// Gives the zero points of the weights as INT8, for each channel; empty: all are 0.
 std::vector<int32_t> weight_zeros(const KernelRequest& request, const Inputs& inputs, int64_t channels) {
   std::vector<double> zeros{0};
   if (request.has(inputs.w_zero)) zeros = request.in(inputs.w_zero).constant->to_doubles();
@@ -212,7 +212,7 @@ std::vector<int32_t> weight_zeros(const KernelRequest& request, const Inputs& in
   return symmetric ? std::vector<int32_t>() : result;
 }
 
-// Of a QLinearConv; nothing if something is not known.
+// Gives the requantization of a QLinearConv; nothing if something is not known.
 std::optional<Requantisation> requantisation_of(const KernelRequest& request) {
   enum Input : size_t { kXScale = 1, kXZero = 2, kWScale = 4, kYScale = 6, kYZero = 7, kBias = 8 };
   const auto x = known_affine(request, kXScale, kXZero), y = known_affine(request, kYScale, kYZero);

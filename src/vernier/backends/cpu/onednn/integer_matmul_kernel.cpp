@@ -12,7 +12,7 @@ namespace vernier::cpu {
 
 namespace {
 
-// What MatMulInteger, a Cast to floats, a Mul with scales and an Add of a bias say.
+// Reads a MatMulInteger, a Cast to floats, a Mul with scales and an Add of a bias.
 class GroupParser {
  public:
   explicit GroupParser(const KernelRequest& request) : body_(ops::body(request.node)) {}
@@ -163,7 +163,7 @@ class IntegerMatMul : public Kernel {
   }
 
  private:
-  // What one run has.
+  // Each run has one.
   struct Run {
     const KernelArguments& given;
     const void *a, *b;

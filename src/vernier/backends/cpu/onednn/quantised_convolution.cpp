@@ -17,7 +17,7 @@ bool has_pads(const Geometry& geometry) {
          std::any_of(geometry.pads_end.begin(), geometry.pads_end.end(), adds);
 }
 
-// Of each output channel.
+// Adds up the weights of each output channel.
 std::vector<double> sums_of(const Tensor& weights) {
   const auto channels = static_cast<size_t>(weights.dims()[0]);
   const auto* values = static_cast<const int8_t*>(weights.raw());

@@ -44,7 +44,7 @@ class ShiftedProduct : public Kernel {
   int64_t count_;
 };
 
-// Of each column of the weights [K, N], or [N, K].
+// Adds up each column of the weights [K, N], or [N, K].
 std::vector<double> sums_of(const Tensor& weights, bool transposed) {
   const auto rows = weights.dims()[0], columns = weights.dims()[1];
   const auto* values = static_cast<const int8_t*>(weights.raw());

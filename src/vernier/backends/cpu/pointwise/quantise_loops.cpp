@@ -3,7 +3,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/quantise_loops.cpp"
-// What follows is included once for each instruction set, so its order matters.
+// The next header is included once for each instruction set, so its place matters.
 // clang-format off
 #include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
@@ -14,7 +14,7 @@ namespace vernier::cpu::HWY_NAMESPACE {
 
 namespace {
 
-// What is beyond the range of T becomes its end, NaN the lowest.
+// Values beyond the range of T become its end, NaN the lowest.
 template <class T, class D, class V>
 HWY_ATTR void store_saturated(D d, V x, T* to) {
   const V low = hn::Set(d, std::numeric_limits<T>::min()), high = hn::Set(d, std::numeric_limits<T>::max());

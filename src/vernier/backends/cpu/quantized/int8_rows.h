@@ -39,7 +39,7 @@ struct SumRows {
   int64_t stride;
 };
 
-// What is added to the rounded sums, in floats: [rows, columns], columns a `step` of 0 or 1 apart.
+// These floats are added to the rounded accumulators: [rows, columns], columns a `step` of 0 or 1 apart.
 struct AddedRows {
   const float* mask;  // null: nothing is added, nor rounded again
   int64_t stride, step;

@@ -136,14 +136,14 @@ Tensor all_codes(ElementType type) {
   return codes;
 }
 
-// What a node makes of known values.
+// Computes what a node makes of known values.
 Tensor result_of(const Node& node, const std::map<const Value*, Tensor>& values) {
   std::vector<const Tensor*> inputs;
   for (const Value* input : node.inputs) inputs.push_back(input == nullptr ? nullptr : &values.at(input));
   return ops::evaluate(node, inputs)[0].as_tensor();
 }
 
-// Of all codes of the operands that vary, [256] or [256, 256].
+// Computes the results of all codes of the operands that vary, [256] or [256, 256].
 Tensor results(const KernelRequest& request, const std::vector<size_t>& varying) {
   const Node& node = request.node;
   const bool grouped = ops::is_group(node);

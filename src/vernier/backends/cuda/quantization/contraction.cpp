@@ -75,7 +75,7 @@ Int8Contraction group_of(const KernelRequest& request) {
   throw Refusal{"no contraction"};
 }
 
-// Of each channel of weights, or of all.
+// Aligns parameters to each channel of weights, or to all.
 void align_to_channels(const KernelRequest& request, Int8Contraction& made) {
   const Dims& y = request.out().dims;
   for (const auto& each : {made.a.scale, made.a.zero}) {
@@ -92,7 +92,7 @@ void align_to_channels(const KernelRequest& request, Int8Contraction& made) {
   made.b.zero_dims = aligned(made.b.zero);
 }
 
-// Of each row of a or of each column of b, or of all.
+// Aligns parameters to each row of a, to each column of b, or to all.
 Dims aligned_to_matrix(const KernelRequest& request, std::optional<size_t> input, bool of_rows,
                        const Int8Contraction& made) {
   if (!input || request.in(*input).size() == 1) return {};

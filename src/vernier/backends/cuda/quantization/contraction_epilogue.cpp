@@ -162,7 +162,7 @@ class Epilogue {
     return pointwise::requantise(lowering, request_.node, real, kScale);
   }
 
-  // What nodes of the group make of constants alone is made now, and read as a further input.
+  // Computes now what nodes of the group make of constants alone; it is read as a further input.
   void fold_constants() {
     const Graph& body = ops::body(request_.node);
     std::map<const Value*, Tensor> known;

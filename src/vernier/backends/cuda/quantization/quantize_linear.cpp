@@ -54,7 +54,7 @@ bool is_served(const KernelRequest& request, bool quantizes, std::string& reason
   return false;
 }
 
-// Of each axis of x, in the order of memory.
+// Sets the steps of scales along each axis of x, in the order of memory.
 void set_scales(const KernelRequest& request, P& p) {
   const Operand &x = request.in(0), &scale = request.in(1);
   const int64_t block = ops::integer_attribute(request.node, "block_size");

@@ -20,12 +20,12 @@ class Lowering {
   // The program of what `made` gives as the output, for nodes that are not computed element by element to
   // their end.
   Program run(const std::function<Register(Lowering&)>& made);
-  // What a value of the group is, for nodes that read it.
+  // Says what a value of the group is, for nodes that read it.
   void give(const Value* value, Register made) { values_[value] = made; }
-  // What a node of the group makes before it is stored; nodes that read it get it rounded to its type.
+  // Lowers a node of the group, before its result is stored; nodes that read it get it rounded to its type.
   Register follow(const Node& node);
 
-  // What nodes are lowered with.
+  // Nodes are lowered with these.
   Register load(size_t input, const Dims& aligned);
   Register immediate(ElementType type, double value);
   Register cast(Register value, ElementType to);

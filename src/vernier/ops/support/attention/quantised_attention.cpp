@@ -73,7 +73,7 @@ class Matcher {
     return at == nodes.end() ? nullptr : at->get();
   }
 
-  // What the group reads as the bytes of a factor.
+  // Finds what the group reads as the int8 values of a factor.
   static Value* operand(const Node* group, size_t side) {
     const Value* inside = anchor_of(group)->input(side)->producer()->input(0);
     return outside(group, inside);
@@ -158,7 +158,7 @@ class Matcher {
     return before != nullptr;
   }
 
-  // Of the scores and a mask that broadcasts to them.
+  // Reads the sum of the scores and a mask that broadcasts to them.
   bool take_sum() {
     found_.members.push_back(found_.add);
     for (const size_t side : {0, 1}) {

@@ -8,7 +8,7 @@
 #include "vernier/base/error.h"
 #include "vernier/base/threads.h"
 
-// Of OpenBLAS where that has threads: ends them; they come again when it wants some.
+// Ends the threads of an OpenBLAS that has some; they come again when it wants them.
 extern "C" __attribute__((weak)) int blas_thread_shutdown_();  // NOLINT(readability-identifier-naming)
 
 namespace vernier::ops {
@@ -18,8 +18,8 @@ namespace {
 // It starts them when it is loaded, and they spin for some 30 ms, just while a process loads its engine.
 [[maybe_unused]] const bool kThreadsEnded = blas_thread_shutdown_ != nullptr && blas_thread_shutdown_() == 0;
 
-// Of one piece that a thread takes: multiply-adds, and rows or columns, so that packing the other matrix does
-// not count.
+// A chunk that a thread takes has at least so many multiply-adds, and rows or columns, so that packing the
+// other matrix does not count.
 constexpr int64_t kLeastWork = int64_t{1} << 23, kLeastSide = 128;
 
 int blas_int(int64_t value) {
