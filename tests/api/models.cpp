@@ -4,6 +4,7 @@
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/base/file.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/file/engine_io.h"
 #include "vernier/ir/text.h"
 #include "vernier/onnx/export.h"
@@ -45,8 +46,8 @@ ModelFile dense_engine() {
   BuildOptions options;
   options.tune.level = 0;
   const ThreadLimit scope(1);
-  const auto engine = Engine::build(import_model(dense_model().path()).model, options);
-  engine->prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{2, 3}))});
+  const auto engine = compile(import_model(dense_model().path()).model, options,
+                              {{ValueType::of(ElementType::kFloat, to_shape(Dims{2, 3}))}});
   save_engine(*engine, path, {});
   return {folder, path};
 }

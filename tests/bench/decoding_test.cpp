@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "passes/rewriting.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/ops/infer_graph.h"
 
 namespace vernier {
@@ -91,7 +92,7 @@ TEST(DecoderSizes, NeedAnInputThatGrows) {
 
 TEST(TimeDecoding, CountsTokensAndCachesThatGrowInPlace) {
   const Model model = decoder();
-  const auto engine = Engine::build(model);
+  const auto engine = compile(model);
   const DecoderSizes sizes(engine->graph(), {});
   const auto draw = [&](const DecoderSizes::Sizes& wanted) {
     NamedData data;

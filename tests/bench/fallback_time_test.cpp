@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "vernier/bench/profile.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
 
@@ -12,7 +13,7 @@ FallbackTime of_graph(const std::string& nodes) {
   Model model = parse_model("model ir=10 opset \"\" 24 {\ngraph \"g\" (%x: f32[40, 40]) -> (%y) {\n" + nodes +
                             "\n}\n}");
   ops::infer_types(*model.graph);
-  Session session(Engine::build(model));
+  Session session(compile(model));
   std::vector<double> values(1600);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * 37 % 29) / 29;
   return fallback_time(session, {{"x", Tensor::from_doubles(ElementType::kFloat, {40, 40}, values)}});

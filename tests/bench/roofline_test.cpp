@@ -4,6 +4,7 @@
 
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/bench/profile.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
 
@@ -62,7 +63,7 @@ graph "g" (%x: f32[8, 64], %w: f32[64, 32]) -> (%y) {
   }
 })");
   ops::infer_types(*model.graph);
-  Session session(Engine::build(model));
+  Session session(compile(model));
   const NamedData data{{"x", Tensor(ElementType::kFloat, {8, 64})},
                        {"w", Tensor(ElementType::kFloat, {64, 32})}};
   const Profile measured = profile(session, data, 2);

@@ -84,7 +84,7 @@ std::string CaseRunner::run_engine(const Model& model, const fs::path& folder) {
   const auto own = build_on_demand(model, options_for(folder, how_.on));
   auto why = run_data_sets(model, run_of(model, own), folder);
   if (!why.empty() || how_.runs != Runs::kEveryTactic) return why;
-  for (const std::string& tactic : own->engine()->offered_tactics()) {
+  for (const std::string& tactic : own->engine()->tuning().offered) {
     const auto forced = build_on_demand(model, build_options(tactic));
     ++forced_runs_;
     try {

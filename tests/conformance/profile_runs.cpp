@@ -22,7 +22,7 @@ std::vector<InputShapes> recorded_sizes(const Model& model, const fs::path& fold
   return recorded;
 }
 
-bool is_prepared(Engine& engine, const NamedData& inputs) {
+bool is_prepared(const Engine& engine, const NamedData& inputs) {
   const auto types = input_types(engine.graph(), inputs);
   return std::any_of(engine.prepared().begin(), engine.prepared().end(),
                      [&](const auto& each) { return each.inputs == types; });
@@ -73,7 +73,7 @@ std::string ProfileRuns::run_with(const FreedModel& freed, const fs::path& folde
 }
 
 // By another number of threads than before, so that these sizes have no plan yet.
-std::string ProfileRuns::run_resized(const FreedModel& freed, const std::shared_ptr<Engine>& engine,
+std::string ProfileRuns::run_resized(const FreedModel& freed, const std::shared_ptr<const Engine>& engine,
                                      const fs::path& folder) {
   for (const auto& neighbours : freed.neighbours) {
     Session session(engine, thread_count() == 1 ? 2 : 1);

@@ -21,7 +21,7 @@ class ProfileRuns {
  private:
   std::string run_with(const FreedModel& freed, const std::filesystem::path& folder,
                        const BuildOptions& options);
-  std::string run_resized(const FreedModel& freed, const std::shared_ptr<Engine>& engine,
+  std::string run_resized(const FreedModel& freed, const std::shared_ptr<const Engine>& engine,
                           const std::filesystem::path& folder);
 
   size_t freed_ = 0, moving_ = 0;               // cases; see FreedModel

@@ -150,9 +150,10 @@ void expect_like_reference(const std::string& graph, const NamedData& data) {
   for (const Layout layout : {Layout::kChannelsLast, Layout::kBlocked16}) {
     std::optional<Tensor> is;
     try {
-      const auto engine = Engine::build(*model);
+      Compiler compiler(*model);
       const PlanChoices choices{layout, {}};
-      engine->prepare(nonfinite::types_of(*model), &choices);
+      compiler.prepare(nonfinite::types_of(*model), choices);
+      const auto engine = compiler.engine();
       Session session(engine);
       is = session.run(data).at("y").as_tensor();
     } catch (const Error& error) {
@@ -212,9 +213,10 @@ TEST(OnePixel, EachLayoutGetsItsOwnPrimitive) {
   const auto wanted = run_reference(model, data).outputs[0].as_tensor().to_doubles();
   for (const Layout layout :
        {Layout::kChannelsLast, Layout::kPlain, Layout::kBlocked16, Layout::kChannelsLast}) {
-    const auto engine = Engine::build(model);
+    Compiler compiler(model);
     const PlanChoices choices{layout, {}};
-    engine->prepare(nonfinite::types_of(model), &choices);
+    compiler.prepare(nonfinite::types_of(model), choices);
+    const auto engine = compiler.engine();
     Session session(engine);
     EXPECT_EQ(nonfinite::difference(session.run(data).at("y").as_tensor().to_doubles(), wanted, 1e-5, false),
               "")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "passes/rewriting.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier::cpu {
@@ -10,7 +11,7 @@ namespace vernier::cpu {
 // each element (and of 1, for small ones).
 inline void expect_one_step(const Model& model, const std::string& kernel, double tolerance) {
   const NamedData data = random_data(*model.graph, 4);
-  Session session(Engine::build(model));
+  Session session(compile(model));
   const auto plan = session.plan(data);
   ASSERT_EQ(plan->steps.size(), 1U);
   ASSERT_TRUE(plan->steps[0].kernel) << plan->steps[0].reason;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "passes/rewriting.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
@@ -95,11 +96,12 @@ class Maker {
                  const Observer* observer = nullptr) {
     model.graph->outputs = {output};
     ops::infer_types(*model.graph);
-    const auto engine = Engine::build(model, options);
+    Compiler compiler(model, options);
     std::vector<ValueType> types;
-    for (const Value* input : engine->graph().inputs) types.push_back(input->type);
+    for (const Value* input : compiler.graph().inputs) types.push_back(input->type);
     const PlanChoices choices{Layout::kChannelsLast, {{output->name, tactic}}};
-    if (!tactic.empty()) engine->prepare(types, &choices);
+    if (!tactic.empty()) compiler.prepare(types, choices);
+    const auto engine = compiler.engine();
     return Session(engine).run(data, observer).at(output->name).tensor;
   }
 

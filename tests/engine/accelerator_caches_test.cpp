@@ -2,15 +2,16 @@
 #include "engine/cached_text.h"
 #include "vernier/backends/simulated/driver.h"
 #include "vernier/backends/simulated/simulated_device.h"
+#include "vernier/compile/compiler.h"
 
 namespace vernier {
 namespace {
 
-std::shared_ptr<Engine> simulated_engine(const Model& model, const std::set<std::string>& lacks = {},
-                                         uint64_t seed = 7) {
+std::shared_ptr<const Engine> simulated_engine(const Model& model, const std::set<std::string>& lacks = {},
+                                               uint64_t seed = 7) {
   BuildOptions options;
   options.accelerators = {simulated::make_driver({.seed = seed, .streams = 3, .lacks = lacks})};
-  return Engine::build(model, options);
+  return compile(model, options);
 }
 
 constexpr int64_t kAllRows = 42;  // that expect_as_without comes to

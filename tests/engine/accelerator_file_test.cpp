@@ -4,6 +4,7 @@
 #include "engine/small_engine.h"
 #include "vernier/backends/simulated/driver.h"
 #include "vernier/backends/simulated/simulated_device.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/exec/probing/observer.h"
 
 namespace vernier {
@@ -34,22 +35,22 @@ class OtherDriver : public Driver {
   std::shared_ptr<const Driver> like_;
 };
 
-std::shared_ptr<Engine> engine_on(std::shared_ptr<const Driver> driver, int64_t size = 2) {
+std::shared_ptr<const Engine> engine_on(std::shared_ptr<const Driver> driver, int64_t size = 2) {
   BuildOptions options = untuned();
   options.accelerators = {std::move(driver)};
-  auto engine = Engine::build(small_model(), options);
-  engine->prepare(batch(size));
-  return engine;
+  Compiler compiler(small_model(), options);
+  compiler.prepare(batch(size));
+  return compiler.engine();
 }
 
-std::shared_ptr<Engine> engine_with(const simulated::SimulatedOptions& options) {
+std::shared_ptr<const Engine> engine_with(const simulated::SimulatedOptions& options) {
   return engine_on(simulated::make_driver(options));
 }
 
 class AcceleratorFile : public EngineFileTest {
  protected:
   // Saves the engine and loads it again.
-  std::string refusal_of(Engine& engine, const std::function<void(Manifest&)>& change = nullptr) {
+  std::string refusal_of(const Engine& engine, const std::function<void(Manifest&)>& change = nullptr) {
     save_engine(engine, path(), {});
     if (change) {
       const auto file = EngineFile::open(path());

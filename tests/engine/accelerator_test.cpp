@@ -6,6 +6,7 @@
 
 #include "engine/as_reference.h"
 #include "vernier/backends/simulated/driver.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/describe.h"
 #include "vernier/exec/device/device_constants.h"
 
@@ -35,10 +36,14 @@ Model branches() {
   })");
 }
 
-std::shared_ptr<Engine> engine_on(const Model& model, const SimulatedOptions& device) {
+Compiler compiler_on(const Model& model, const SimulatedOptions& device) {
   BuildOptions options;
   options.accelerators = {simulated::make_driver(device)};
-  return Engine::build(model, options);
+  return Compiler(model, options);
+}
+
+std::shared_ptr<const Engine> engine_on(const Model& model, const SimulatedOptions& device) {
+  return compiler_on(model, device).engine();
 }
 
 NamedData data(int64_t rows) {
@@ -109,12 +114,13 @@ TEST(Accelerator, WhatItLeavesToTheHostIsTuned) {
   Value* weights = constant.graph->inputs.back();
   weights->constant = ramp({16, 16, 2, 2});
   constant.graph->inputs.pop_back();
-  const auto engine = Engine::build(constant, options);
+  Compiler compiler(constant, options);
   const NamedData data{{"x", ramp({1, 16, 6, 6})}};
-  engine->prepare(input_types(engine->graph(), data));
+  compiler.prepare(input_types(compiler.graph(), data));
+  const auto engine = compiler.engine();
   const Plan& plan = *engine->prepared()[0].plan;
   EXPECT_EQ(plan.choices.tactics, (std::map<std::string, std::string>{{"a", "sub-pixel"}}));
-  EXPECT_THAT(engine->tuning(),
+  EXPECT_THAT(engine->tuning().results,
               testing::Each(testing::Field(&TuneResult::nodes, testing::ElementsAre("up"))));
   Session session(engine);
   expect_as_reference(constant, session, data);
@@ -123,10 +129,11 @@ TEST(Accelerator, WhatItLeavesToTheHostIsTuned) {
 // The product of the branches, tried on the device.
 TuneResult tried(const SimulatedOptions& device) {
   const Model model = branches();
-  const auto engine = engine_on(model, device);
+  Compiler compiler = compiler_on(model, device);
   constexpr int64_t kRows = 8192;  // so that computing takes longer than enqueueing
-  engine->prepare(input_types(engine->graph(), data(kRows)));
-  for (const TuneResult& each : engine->tuning()) {
+  compiler.prepare(input_types(compiler.graph(), data(kRows)));
+  const auto engine = compiler.engine();
+  for (const TuneResult& each : engine->tuning().results) {
     if (each.nodes.contains("a")) return each;
   }
   return {};
@@ -155,8 +162,9 @@ TEST(Accelerator, AForcedTacticIsTakenOnTheDevice) {
   BuildOptions options;
   options.accelerators = {simulated::make_driver({.tactics = true})};
   options.tune.forced = simulated::kTwice;
-  const auto engine = Engine::build(model, options);
-  engine->prepare(input_types(engine->graph(), data(3)));
+  Compiler compiler(model, options);
+  compiler.prepare(input_types(compiler.graph(), data(3)));
+  const auto engine = compiler.engine();
   EXPECT_EQ(engine->prepared()[0].plan->choices.tactics.at("a"), simulated::kTwice);
   Session session(engine);
   for (const int64_t rows : {3, 5}) expect_as_reference(model, session, data(rows));
@@ -196,11 +204,12 @@ TEST(Accelerator, PlansAndSessionsShareConstants) {
     %z: f32[*] = MatMul(%y, %w) version 13 @"b" from ["b"]
   })");
   const size_t weights = 4 * 4 * sizeof(float);
-  const auto engine = engine_on(model, {});
+  Compiler compiler = compiler_on(model, {});
   const auto data = [](int64_t rows) { return NamedData{{"x", ramp({rows, 4})}}; };
   // Plans that are made each from the beginning; others would take slots over from those that they are made
   // of.
-  for (const int64_t rows : {4, 1}) engine->prepare(input_types(engine->graph(), data(rows)));
+  for (const int64_t rows : {4, 1}) compiler.prepare(input_types(compiler.graph(), data(rows)));
+  const auto engine = compiler.engine();
   std::optional<Session> first(engine), second(engine);
   expect_as_reference(model, *first, data(4));
   const auto four = first->plan(data(4));

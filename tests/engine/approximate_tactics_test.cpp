@@ -8,7 +8,7 @@
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/builder/builder.h"
-#include "vernier/engine/tactic_selection.h"
+#include "vernier/compile/tactic_selection.h"
 
 namespace vernier {
 namespace {
@@ -56,17 +56,19 @@ class BuilderTest : public testing::Test {
     options_.timing_cache = std::make_shared<TimingCache>(timing_device());
     // Whatever was timed: the approximate tactic shall be by far the fastest.
     const auto engine = tuned();
-    ASSERT_FALSE(engine->tuning().empty());
-    for (const TuneResult& result : engine->tuning()) {
+    ASSERT_FALSE(engine->tuning().results.empty());
+    for (const TuneResult& result : engine->tuning().results) {
       ASSERT_TRUE(result.records.contains(cpu::kTwoTerms));
       options_.timing_cache->put(result.request, as_if_timed(result));
     }
     EXPECT_EQ(approximate_nodes(*tuned()), 3U);
   }
 
-  std::shared_ptr<Engine> tuned() const { return Builder(model_, options_).build({}, Judge::kNever).engine; }
+  std::shared_ptr<const Engine> tuned() const {
+    return Builder(model_, options_).build({}, Judge::kNever).engine;
+  }
 
-  static std::vector<std::string> approximate_kernels(Engine& engine) {
+  static std::vector<std::string> approximate_kernels(const Engine& engine) {
     std::vector<std::string> nodes;
     for (const Step& step : engine.prepared().at(0).plan->steps) {
       if (step.kernel && step.kernel->name.find(cpu::kTwoTerms) != std::string::npos)
@@ -138,7 +140,7 @@ TEST_F(BuilderTest, PlansOfSizesWithoutSamplesKeepWhatOthersKeep) {
   model_.graph->inputs[0]->type = ValueType::of(ElementType::kFloat, Shape{Dim::symbol("N"), Dim(kTerms)});
   options_.profiles = {{{{"x", {{32, 64, 64}, {kTerms, kTerms, kTerms}}}}}};
   const auto engine = tuned();
-  for (const TuneResult& result : engine->tuning())
+  for (const TuneResult& result : engine->tuning().results)
     options_.timing_cache->put(result.request, as_if_timed(result));
   const BuiltEngine made = Builder(model_, options_).build();
   ASSERT_EQ(made.engine->prepared().size(), 2U);
@@ -172,8 +174,8 @@ TEST(Builder, GivesUpRoundedProbabilitiesWhereValuesCancel) {
   options.timing_cache = std::make_shared<TimingCache>(timing_device());
   // Whatever was timed: the approximate tactic shall be the fastest.
   const BuiltEngine timed = Builder(model, options).build({}, Judge::kNever);
-  ASSERT_EQ(timed.engine->tuning().size(), 1U);
-  for (const TuneResult& result : timed.engine->tuning()) {
+  ASSERT_EQ(timed.engine->tuning().results.size(), 1U);
+  for (const TuneResult& result : timed.engine->tuning().results) {
     TimingCache::Times times;
     for (const auto& [tactic, record] : result.records)
       times[tactic] = tactic == cpu::kBFloat16Probabilities ? 1e-3 : 2e-3;

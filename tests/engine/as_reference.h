@@ -2,6 +2,7 @@
 #pragma once
 
 #include "passes/rewriting.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/small_engine.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/engine/planned_runner.h"
 
@@ -17,7 +18,7 @@ Model typed_model() {
   return model;
 }
 
-std::string input_text(Engine& engine) {
+std::string input_text(const Engine& engine) {
   return engine.prepared().size() == 1 ? engine.prepared()[0].inputs.at(0).text() : "none";
 }
 
@@ -25,7 +26,7 @@ TEST(Builder, TunesFreeDimensionsAtOne) {
   const Model model = typed_model();
   const BuiltEngine made = Builder(model, {}).build();
   EXPECT_EQ(input_text(*made.engine), "f32[1, 16, 6, 6]");
-  EXPECT_FALSE(made.engine->tuning().empty());
+  EXPECT_FALSE(made.engine->tuning().results.empty());
   ASSERT_EQ(made.notes.size(), 1U);
   EXPECT_EQ(
       made.notes[0],
@@ -77,7 +78,7 @@ TEST(Builder, WhatNothingCanBeDrawnForIsNotCompared) {
 }
 
 // The tactic of a node, at sizes that were not prepared.
-std::string kernel_of(const std::shared_ptr<Engine>& engine, int64_t size, const std::string& node) {
+std::string kernel_of(const std::shared_ptr<const Engine>& engine, int64_t size, const std::string& node) {
   Session session(engine);
   const auto plan = session.plan({{"x", noise({size, 16, 6, 6}, 7)}});
   for (const Step& step : plan->steps) {
@@ -88,22 +89,25 @@ std::string kernel_of(const std::shared_ptr<Engine>& engine, int64_t size, const
 }
 
 TEST(Builder, OtherSizesRunWithTheChoicesOfTheNearest) {
-  const auto engine = Engine::build(small_model(), untuned());
+  Compiler compiler(small_model(), untuned());
   const PlanChoices by_reference{Layout::kChannelsLast, {{"conv", kReferenceTactic}}};
-  engine->prepare(batch(2), &by_reference);
-  EXPECT_EQ(kernel_of(engine, 2, "node_conv"), "none");
-  EXPECT_EQ(kernel_of(engine, 3, "node_conv"), "none");
+  compiler.prepare(batch(2), by_reference);
+  const auto small = compiler.engine();
+  EXPECT_EQ(kernel_of(small, 2, "node_conv"), "none");
+  EXPECT_EQ(kernel_of(small, 3, "node_conv"), "none");
   const PlanChoices own;
-  engine->prepare(batch(40), &own);
+  compiler.prepare(batch(40), own);
+  const auto engine = compiler.engine();
   EXPECT_EQ(kernel_of(engine, 4, "node_conv"), "none");
   EXPECT_NE(kernel_of(engine, 30, "node_conv"), "none");
 }
 
 TEST(Builder, ATacticThatRefusesOtherSizesGivesWayToTheBackendsChoice) {
-  const auto engine = Engine::build(small_model(), untuned()),
-             plain = Engine::build(small_model(), untuned());
+  Compiler compiler(small_model(), untuned());
+  const auto plain = compile(small_model(), untuned());
   const PlanChoices unknown{Layout::kChannelsLast, {{"conv", "sideways"}}};
-  engine->prepare(batch(2), &unknown);
+  compiler.prepare(batch(2), unknown);
+  const auto engine = compiler.engine();
   for (const int64_t size : {2, 3})
     EXPECT_EQ(kernel_of(engine, size, "node_conv"), kernel_of(plain, size, "node_conv"));
   EXPECT_TRUE(engine->prepared()[0].plan->choices.tactics.empty());  // the file says what is
@@ -118,13 +122,13 @@ TEST(Builder, RunnersAreTunedForTheirFirstData) {
   const NamedData data{{"x", noise({2, 16, 6, 6}, 7)}};
   const Trace promised = planned.run(data, {}), trace = runner.run(data, {});
   EXPECT_EQ(input_text(*runner.engine()), "f32[2, 16, 6, 6]");
-  EXPECT_FALSE(runner.engine()->tuning().empty());
+  EXPECT_FALSE(runner.engine()->tuning().results.empty());
   EXPECT_EQ(compare(promised, trace).verdict, Verdict::kPass);
 }
 
 TEST(Builder, ATacticThatIsForcedIsTakenWhereverItServes) {
   const Model model = typed_model();
-  const auto offered = Builder(model, {}).build({}, Judge::kNever).engine->offered_tactics();
+  const auto offered = Builder(model, {}).build({}, Judge::kNever).engine->tuning().offered;
   for (const std::string& tactic : offered) {
     BuildOptions options;
     options.tune.forced = tactic;
@@ -144,10 +148,10 @@ TEST(Builder, ATacticThatIsForcedAndInQuarantineIsAnError) {
   BuildOptions options;
   options.timing_cache = std::make_shared<TimingCache>(timing_device());
   const auto engine = Builder(model, options).build({}, Judge::kNever).engine;
-  const auto& offered = engine->offered_tactics();
+  const auto& offered = engine->tuning().offered;
   if (offered.empty()) GTEST_SKIP() << "this processor has one way only for this model";
   options.tune.forced = *offered.begin();
-  for (const TuneResult& result : engine->tuning()) {
+  for (const TuneResult& result : engine->tuning().results) {
     if (!result.records.contains(options.tune.forced)) continue;
     auto verdicts = options.timing_cache->verdicts(result.request, result.content);
     verdicts.at(options.tune.forced).fault = "it is wrong";

@@ -104,7 +104,7 @@ enum class CachesLie : uint8_t { kOnTheHost, kOnTheDevice };
 // A text that is read on in caches.
 class Text {
  public:
-  Text(std::shared_ptr<Engine> engine, int64_t batch, int64_t capacity,
+  Text(std::shared_ptr<const Engine> engine, int64_t batch, int64_t capacity,
        CachesLie where = CachesLie::kOnTheHost)
       : engine_(std::move(engine)), session_(engine_), batch_(batch) {
     const CacheDevice device = cache_device(*engine_);
@@ -131,7 +131,7 @@ class Text {
     std::vector<int64_t> rows(rows_);
     session_.run(inputs, outputs, {.caches = caches_, .cached_rows = rows});
     for (const size_t output : {1, 2}) EXPECT_FALSE(outputs[output].tensor.is_defined());
-    plan_ = engine_->program(thread_count()).plan(inputs, caches_);
+    plan_ = engine_->plans().program(thread_count()).plan(inputs, caches_);
     rows_ = rows;
     return outputs[0].tensor;
   }
@@ -162,7 +162,7 @@ class Text {
   }
 
  private:
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<const Engine> engine_;
   Session session_;
   int64_t batch_;
   std::vector<CacheBinding> caches_;
@@ -183,7 +183,7 @@ inline Tensor no_rows(int64_t batch) {
 
 // Reads a text in pieces, and compares each result and cache with a run of the reference on the past as it
 // was.
-inline void expect_as_without(const Model& model, const std::shared_ptr<Engine>& engine, int64_t batch,
+inline void expect_as_without(const Model& model, const std::shared_ptr<const Engine>& engine, int64_t batch,
                               int copies, CachesLie where = CachesLie::kOnTheHost, int64_t capacity = 64) {
   const Shape& x_shape = *model.graph->inputs[0]->type.tensor.shape;
   Text text(engine, batch, capacity, where);

@@ -10,25 +10,25 @@ using ::testing::HasSubstr;
 TEST(Caches, HoldWhatARunWithoutThemYields) {
   for (const int64_t batch : {1, 3}) {
     for (const Model& model : {decoder(), onnx_attention(), microsoft_attention(), grouped_attention()})
-      expect_as_without(model, Engine::build(model), batch, 0);
+      expect_as_without(model, compile(model), batch, 0);
   }
 }
 
 TEST(Caches, TakeWhatIsNotPutBehindThePastAsACopy) {
   const Model model = other_way();
-  for (const int64_t batch : {1, 2}) expect_as_without(model, Engine::build(model), batch, 4);
+  for (const int64_t batch : {1, 2}) expect_as_without(model, compile(model), batch, 4);
 }
 
 TEST(Caches, OfFixedOrdersOfSumsAreTheSame) {
   BuildOptions options;
   options.deterministic = true;
   const Model model = decoder();
-  expect_as_without(model, Engine::build(model, options), 2, 0);
+  expect_as_without(model, compile(model, options), 2, 0);
 }
 
 TEST(Caches, OnlyNewRowsAreWritten) {
   constexpr int64_t kBatch = 2, kCapacity = 12, kOld = 4, kNew = 2;
-  Text text(Engine::build(decoder()), kBatch, kCapacity);
+  Text text(compile(decoder()), kBatch, kCapacity);
   text.run(noise({kBatch, kOld, 32}, 1, 1));
   const auto content = [&](size_t cache) {
     return std::vector<float>(text.values(cache), text.values(cache) + kBatch * kHeads * kCapacity * kSize);
@@ -47,7 +47,7 @@ TEST(Caches, OnlyNewRowsAreWritten) {
 }
 
 TEST(Caches, WithoutRoomAreRefusedAndStayAsTheyWere) {
-  Text text(Engine::build(decoder()), 1, 6);
+  Text text(compile(decoder()), 1, 6);
   text.run(noise({1, 4, 32}, 1, 1));
   const Tensor before = text.rows(0);
   try {

@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 
 struct ChangedFile : EngineFileTest {
-  std::shared_ptr<Engine> engine = load_engine(saved()).engine;
+  std::shared_ptr<const Engine> engine = load_engine(saved()).engine;
   Session session{engine};
   const NamedData inputs = {{"x", noise({1, 16, 6, 6}, 7)}};
 
@@ -73,13 +73,13 @@ TEST_F(ChangedFile, ConstantsThatAModelMaps) {
     if (value->name == "w")
       value->constant = Tensor::borrow(ElementType::kFloat, weights.dims(), file->bytes().data(), file);
   }
-  const auto built = Engine::build(model, untuned());
+  const auto built = compile(model, untuned());
   Session other(built);
   EXPECT_NO_THROW(other.run(inputs));
   fs::resize_file(path("weights"), 10);
   EXPECT_THROW(other.run(inputs), Error);
   EXPECT_THROW(Session{built}, Error);
-  EXPECT_THROW(Engine::build(model, untuned()), Error);
+  EXPECT_THROW(compile(model, untuned()), Error);
 }
 
 }  // namespace

@@ -25,9 +25,10 @@ TEST(ConstantResidual, OfAConvolutionLiesAsItsOutput) {
           op));
       model.graph->inputs[1]->constant = noise_of(ElementType::kFloat, {32, 16, 3, 3}, 1);
       model.graph->inputs[2]->constant = noise_of(ElementType::kFloat, {1, 32, 7, 9}, 2);
-      const auto engine = Engine::build(model);
+      Compiler compiler(model);
       const PlanChoices choices{images, {}};
-      engine->prepare({model.graph->inputs[0]->type}, &choices);
+      compiler.prepare({model.graph->inputs[0]->type}, choices);
+      const auto engine = compiler.engine();
       const NamedData data{{"x", noise_of(ElementType::kFloat, {1, 16, 7, 9}, 3)}};
       Session session(engine);
       const auto actual = session.run(data).at("y").as_tensor().to_doubles();

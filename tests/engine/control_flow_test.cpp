@@ -1,6 +1,7 @@
 // Loops, branches and sizes that only running tells, in engines: as the reference, whatever comes.
 #include "engine/as_reference.h"
 #include "vernier/backends/cpu/cpu_backend.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/exec/dynamic_shape_executor.h"
 
 namespace vernier {
@@ -21,7 +22,7 @@ TEST(ControlFlow, CarriedSizesMayGrow) {
       }
     }
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   for (const auto& [rows, trips] : {std::pair{2, 4}, {2, 0}, {1, 7}, {0, 3}, {2, 4}})
     expect_as_reference(model, session, {{"x", ramp({rows, 3})}, {"trips", Tensor::scalar(trips)}});
 }
@@ -37,7 +38,7 @@ TEST(ControlFlow, ALoopMayPassOnWhatItWasGiven) {
       }
     }
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   Tensor x = ramp({4});
   for (const int64_t trips : {2, 0, 1}) {
     const auto made = session.run({{"x", x}, {"trips", Tensor::scalar(trips)}});
@@ -65,7 +66,7 @@ TEST(ControlFlow, RowsOfASequenceAreMultipliedAtOnce) {
       }
     }
   })");
-  const auto engine = Engine::build(model);
+  const auto engine = compile(model);
   std::set<std::string> fired;
   for (const PassRecord& record : engine->passes()) fired.insert(record.name);
   EXPECT_TRUE(fired.contains("hoist-loop-invariants"));
@@ -98,7 +99,7 @@ TEST(ControlFlow, LoopsInBranchesOfDifferentSizes) {
     }
     %z: f32[*] = Exp(%y) version 13 @"z" from ["z"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   for (const bool branch : {true, false, true}) {
     const auto condition = Tensor::from<bool>(ElementType::kBool, {}, {branch});
     expect_as_reference(model, session, {{"x", ramp({5})}, {"b", condition}});
@@ -115,7 +116,7 @@ TEST(ControlFlow, ProductsOfRowsThatAreNotZero) {
     %p: f32[*] = MatMul(%taken, %w) version 13 @"p" from ["p"]
     %y: f32[*] = Relu(%p) version 14 @"y" from ["y"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   for (const auto& mask : {std::vector<float>{1, 0, 2, 0}, {0, 0, 0, 0}, {1, 1, 1, 1}, {0, 0, 2, 1}})
     expect_as_reference(model, session, {{"x", ramp({4, 2})}, {"mask", floats({4}, mask)}});
 }
@@ -130,7 +131,7 @@ TEST(ControlFlow, BoxesThatAreLeftByNonMaxSuppression) {
     %rows: i64[*] = Gather(%kept, %column) {axis = 1} version 13 @"r" from ["r"]
     %y: f32[*] = Gather(%boxes, %rows) {axis = 1} version 13 @"y" from ["y"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   const auto boxes = floats({1, 3, 4}, {0, 0, 1, 1, 0, 0, 1, 0.9F, 2, 2, 3, 3});
   for (const float least : {0.0F, 0.5F, 0.95F, 0.0F})
     expect_as_reference(model, session,
@@ -148,7 +149,7 @@ TEST(ControlFlow, SizesThatFollowFromContents) {
     %r: f32[*] = Reshape(%x, %to) version 24 @"r" from ["r"]
     %z: f32[*] = Softmax(%r) {axis = 1} version 13 @"z" from ["z"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   for (const int64_t n : {3, 5, 0, 3}) {
     const int64_t rows = n == 5 ? 2 : 3;
     expect_as_reference(model, session,
@@ -167,7 +168,7 @@ TEST(ControlFlow, AnErrorInABodyNamesTheNode) {
       }
     }
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   expect_as_reference(model, session, {{"x", ramp({4})}, {"trips", Tensor::scalar(4)}});
   try {
     session.run({{"x", ramp({4})}, {"trips", Tensor::scalar(5)}});

@@ -3,6 +3,7 @@
 
 #include "engine/weighted_model.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/session.h"
 
@@ -64,15 +65,15 @@ Model transformer_layer() {
   })");
 }
 
-std::vector<ValueType> types_of_inputs(const Engine& engine) {
+std::vector<ValueType> types_of_inputs(const Graph& graph) {
   std::vector<ValueType> types;
-  for (const Value* input : engine.graph().inputs) types.push_back(input->type);
+  for (const Value* input : graph.inputs) types.push_back(input->type);
   return types;
 }
 
 // Gives what the engine yields, which must not depend on the session. Four numbers of threads, five runs
 // each.
-Tensor same_for_all_threads(const std::shared_ptr<Engine>& engine, const NamedData& data) {
+Tensor same_for_all_threads(const std::shared_ptr<const Engine>& engine, const NamedData& data) {
   Tensor first;
   for (const int threads : {1, 2, 3, 4}) {
     Session session(engine, threads);
@@ -85,14 +86,14 @@ Tensor same_for_all_threads(const std::shared_ptr<Engine>& engine, const NamedDa
   return first;
 }
 
-std::shared_ptr<Engine> built(const Model& model, bool bf16, int threads) {
+std::shared_ptr<const Engine> built(const Model& model, bool bf16, int threads) {
   const ThreadLimit scope(threads);
   BuildOptions options;
   options.deterministic = true;
   options.precision.bf16 = bf16;
-  auto engine = Engine::build(model, options);
-  engine->prepare(types_of_inputs(*engine));
-  return engine;
+  Compiler compiler(model, options);
+  compiler.prepare(types_of_inputs(compiler.graph()));
+  return compiler.engine();
 }
 
 void expect_the_same_bits(const Model& model, Dims input) {
@@ -129,7 +130,7 @@ TEST(Deterministic, SizesThatComeLater) {
   BuildOptions options;
   options.deterministic = true;
   options.precision.bf16 = true;
-  const auto engine = Engine::build(model, options);
+  const auto engine = compile(model, options);
   for (const int64_t rows : {1, 31, 128}) same_for_all_threads(engine, {{"x", noise({rows, 3072}, 7, 1)}});
 }
 

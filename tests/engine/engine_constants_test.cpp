@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/winograd/winograd_walk.h"
+#include "vernier/compile/refit.h"
 
 namespace vernier {
 namespace {
@@ -44,9 +45,10 @@ TEST_F(EngineFileTest, FormsThatDoNotHoldTheirConstantAreMadeAgain) {
   for (const auto& each : cases) {
     if (!each.applies) continue;
     ++tried;
-    const auto built = Engine::build(small_model(), untuned());
+    Compiler compiler(small_model(), untuned());
     const PlanChoices choices{each.images, {{"conv", each.tactic}}};
-    built->prepare(batch(2), &choices);
+    compiler.prepare(batch(2), choices);
+    const auto built = compiler.engine();
     const auto& steps = built->prepared()[0].plan->steps;
     EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
       return step.kernel && step.kernel->name.find(each.kernel) != std::string::npos;

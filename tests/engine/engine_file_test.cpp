@@ -9,6 +9,7 @@
 
 #include "engine/small_engine.h"
 #include "source_dir.h"
+#include "vernier/compile/compiler.h"
 
 namespace vernier {
 namespace {
@@ -36,8 +37,9 @@ TEST_F(EngineFileTest, TheSameTimingsGiveTheSameBytes) {
   BuildOptions options;
   options.timing_cache = std::make_shared<TimingCache>(timing_device());
   for (const char* name : {"a", "b", "c"}) {
-    const auto engine = Engine::build(small_model(), options);
-    engine->prepare(batch(2));
+    Compiler compiler(small_model(), options);
+    compiler.prepare(batch(2));
+    const auto engine = compiler.engine();
     save_engine(*engine, path(name), {});
     EXPECT_EQ(run(load_engine(path(name)).engine, 2), run(engine, 2));
   }
@@ -124,7 +126,7 @@ TEST_F(EngineFileTest, LoadingMakesNoPlan) {
   const uint64_t before = Plan().id;
   const auto loaded = load_engine(path()).engine;
   EXPECT_EQ(Plan().id, before + 1);  // plans are numbered
-  EXPECT_EQ(loaded->largest_arena(), built->largest_arena());
+  EXPECT_EQ(loaded->plans().largest_arena(), built->plans().largest_arena());
   run(loaded, 3);
   EXPECT_EQ(Plan().id, before + 3);  // the one that was needed
   EXPECT_EQ(loaded->prepared().size(), 2U);

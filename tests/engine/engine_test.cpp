@@ -11,7 +11,7 @@ TEST(Engine, SizesMayChangeFromRunToRun) {
     %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
     %y: f32[*] = Relu(%p) version 14 @"r" from ["r"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   for (const int64_t rows : {4, 1, 7, 4, 0, 1}) expect_as_reference(model, session, {{"x", ramp({rows, 3})}});
 }
 
@@ -22,7 +22,7 @@ TEST(Engine, SizesThatOnlyRunningTells) {
     %g: f32[*] = GatherND(%x, %t) version 13 @"g" from ["g"]
     %y: f32[*] = Exp(%g) version 13 @"e" from ["e"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   for (const int64_t size : {8, 3, 5}) expect_as_reference(model, session, {{"x", ramp({size})}});
 }
 
@@ -40,7 +40,7 @@ TEST(Engine, ALoopReadsWhatIsAroundIt) {
       }
     }
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   for (const int64_t trips : {3, 0, 5}) {
     const auto small = Tensor::from_doubles(ElementType::kFloat, {4, 4}, std::vector<double>(16, 0.125));
     expect_as_reference(model, session,
@@ -58,7 +58,7 @@ TEST(Engine, ASequenceKeepsWhatWasPutIntoIt) {
     %d: f32[*] = MatMul(%c, %x) version 13 @"d" from ["d"]
     %y: f32[*] = MatMul(%d, %x) version 13 @"y" from ["y"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   const auto data = Tensor::from_doubles(ElementType::kFloat, {8, 8}, std::vector<double>(64, 0.125));
   expect_as_reference(model, session, {{"x", data}});
 }
@@ -70,7 +70,7 @@ TEST(Engine, ASumMayNotOverwriteWhatTheProductReads) {
     %a: f32[*] = Add(%p, %e) version 14 @"a" from ["a"]
     %y: f32[*] = MatMul(%a, %w) version 13 @"y" from ["y"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   const auto quarter = Tensor::from_doubles(ElementType::kFloat, {4, 4}, std::vector<double>(16, 0.25));
   expect_as_reference(model, session, {{"x", quarter}, {"w", ramp({4, 4})}});
 }
@@ -82,7 +82,7 @@ TEST(Engine, AnOutputMayBeAnInputAConstantOrGivenTwice) {
     %y: f32[*] = Exp(%x) version 13 @"e" from ["e"]
     %v: f32[*] = Reshape(%y, %to) version 24 @"v" from ["v"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   expect_as_reference(model, session, {{"x", ramp({2, 3})}});
   expect_as_reference(model, session, {{"x", ramp({2, 3})}});
 }
@@ -94,7 +94,7 @@ TEST(Engine, ARunIsStoppedBeforeItsNextStep) {
     %c: f32[*] = MatMul(%b, %w) version 13 @"c" from ["c"]
     %y: f32[*] = MatMul(%c, %x) version 13 @"y" from ["y"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   const std::vector<Datum> inputs = {ramp({4, 4}), ramp({4, 4})};
   std::atomic<bool> stop = false;
   size_t steps = 0, last = SIZE_MAX;
@@ -121,7 +121,7 @@ TEST(Engine, WrongInputsAreNamedAndTheSessionStaysUsable) {
   const Model model = parse_graph(R"(graph "g" (%x: f32[N, 3]) -> (%y) {
     %y: f32[*] = Exp(%x) version 13 @"e" from ["e"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   EXPECT_THROW(session.run({}), Error);
   EXPECT_THROW(session.run({{"x", ramp({3})}}), Error);
   EXPECT_THROW(session.run({{"x", Tensor(ElementType::kDouble, {1, 3})}}), Error);

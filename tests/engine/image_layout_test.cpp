@@ -32,10 +32,11 @@ Model quantised_model() {
 TEST(ImageLayout, BytesStayChannelsLast) {
   std::vector<std::string> outputs;
   for (const Layout images : {Layout::kChannelsLast, Layout::kBlocked16}) {
-    const auto engine = Engine::build(quantised_model(), untuned());
+    Compiler compiler(quantised_model(), untuned());
     const PlanChoices choices{images, {}};
-    const auto type = engine->graph().inputs[0]->type;
-    engine->prepare({type}, &choices);
+    const auto type = compiler.graph().inputs[0]->type;
+    compiler.prepare({type}, choices);
+    const auto engine = compiler.engine();
     int convolutions = 0;
     for (const Step& step : engine->prepared()[0].plan->steps) {
       if (step.node == nullptr) continue;

@@ -5,6 +5,7 @@
 
 #include "vernier/backends/simulated/driver.h"
 #include "vernier/builder/builder.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/ir/text.h"
@@ -30,12 +31,12 @@ NamedData inputs() {
   return {{"x", tensor}, {"z", tensor}};
 }
 
-std::shared_ptr<Engine> engine_in(ElementType type) {
+std::shared_ptr<const Engine> engine_in(ElementType type) {
   BuildOptions options;
   options.precision.fp16 = type == ElementType::kFloat16;
   options.precision.bf16 = type == ElementType::kBFloat16;
   options.accelerators = {simulated::make_driver()};
-  return Engine::build(chain(), options);
+  return compile(chain(), options);
 }
 
 TEST(ModelValues, NarrowOnesAreShownUnderTheNamesOfTheModel) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/weighted_model.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/engine.h"
 
 namespace vernier {
@@ -40,7 +41,7 @@ TEST(NarrowAttention, PackedHeadsStayNarrow) {
   })");
   BuildOptions options;
   options.precision.bf16 = true;
-  const auto engine = Engine::build(model, options);
+  const auto engine = compile(model, options);
   for (const char* node : {"split", "scaled", "scaled_keys", "scores", "weights", "attended"})
     EXPECT_EQ(engine->precision().layers.at(node).store, ElementType::kBFloat16) << node;
 }

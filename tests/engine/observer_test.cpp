@@ -5,6 +5,7 @@
 #include "engine/small_engine.h"
 #include "engine/weighted_model.h"
 #include "vernier/backends/simulated/driver.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/exec/probing/lone_step.h"
 
 namespace vernier {
@@ -81,7 +82,7 @@ void expect_same(const std::vector<Datum>& a, const std::vector<Datum>& b, const
 
 void expect_steps_alone_to_be_the_same(const BuildOptions& options) {
   const Model model = model_of_everything();
-  const auto engine = Engine::build(model, options);
+  const auto engine = compile(model, options);
   Session session(engine);
   const auto unwatched = session.run(data());
   const auto steps = watched(session, data());
@@ -114,10 +115,10 @@ TEST(Observer, StepsAloneMakeWhatTheyMadeOnAnAccelerator) {
 // The steps behind it inherit the error, and add nothing to it.
 TEST(Observer, WhatIsWrongShowsAtItsStepAlone) {
   const Model model = model_of_everything();
-  const auto sound = Engine::build(model, untuned());
+  const auto sound = compile(model, untuned());
   BuildOptions options = untuned();
   options.fault = FaultSpec{Fault::kSwappedAxis, "product"};
-  Session faulty(Engine::build(model, options)), healthy(sound);
+  Session faulty(compile(model, options)), healthy(sound);
   const auto plan = healthy.plan(data());
   std::vector<std::string> wrong, different;
   const auto in_fault = watched(faulty, data()), in_sound = watched(healthy, data());
@@ -152,7 +153,7 @@ TEST(Observer, WhatAnObserverThrowsEndsTheRunAndNothingElse) {
   const Model model = model_of_everything();
   BuildOptions options = untuned();
   options.accelerators = {simulated::make_driver({.seed = 1})};
-  Session session(Engine::build(model, options));
+  Session session(compile(model, options));
   const auto expected = session.run(data());
   for (int at = 0; at < 6; ++at) {
     int steps = 0;

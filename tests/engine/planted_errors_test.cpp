@@ -7,6 +7,7 @@
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/base/hash.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/engine.h"
 #include "vernier/error_analysis/rounding.h"
 #include "vernier/exec/backend_decorator.h"
@@ -190,13 +191,14 @@ void for_each_kernel(const Family& family, Precision precision, uint64_t seed, c
   options.precision.fp16 = precision == Precision::kFp16;
   options.tune.level = 0;
   const Model model = drawn_model(family.graph, seed);
-  const auto engine = Engine::build(model, options);
+  Compiler compiler(model, options);
   std::vector<ValueType> types;
-  for (const Value* input : engine->graph().inputs) types.push_back(input->type);
-  engine->prepare(types);
+  for (const Value* input : compiler.graph().inputs) types.push_back(input->type);
+  compiler.prepare(types);
+  const auto engine = compiler.engine();
   const EachTactic each(engine->kernels(), body);
   PackedConstants packed;
-  engine->plan_with(*engine->prepared()[0].plan, each, packed);
+  engine->planner().plan_again(*engine->prepared()[0].plan, each, packed);
 }
 
 TEST_P(PlantedErrors, HealthyKernelsRaiseNoAlarm) {

@@ -2,10 +2,11 @@
 #include <gmock/gmock.h>
 
 #include "passes/rewriting.h"
-#include "vernier/builder/proof.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/precision/rules.h"
+#include "vernier/proof/proof.h"
 #include "vernier/run/comparison_run.h"
 
 namespace vernier {
@@ -58,7 +59,7 @@ std::vector<Sample> samples_of(const Model& model) {
 TEST(PrecisionOfEngines, IsWithinNoiseOfWhatTheyPromise) {
   const Model model = conv_net();
   for (const ElementType type : {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16}) {
-    const auto engine = Engine::build(model, in_type(type));
+    const auto engine = compile(model, in_type(type));
     const auto report = prove(engine, model, samples_of(model));
     EXPECT_EQ(report.verdict, Verdict::kPass) << element_type_short_name(type);
     EXPECT_EQ(report.samples.size(), 3);
@@ -75,7 +76,7 @@ TEST(PrecisionOfEngines, IsWithinNoiseOfWhatTheyPromise) {
 
 TEST(PrecisionOfEngines, RandomSamplesWhereNoneAreGiven) {
   const Model model = conv_net();
-  const auto report = prove(Engine::build(model, in_type(ElementType::kBFloat16)), model);
+  const auto report = prove(compile(model, in_type(ElementType::kBFloat16)), model);
   EXPECT_EQ(report.verdict, Verdict::kPass);
   EXPECT_THAT(report.samples, testing::SizeIs(1));
 }
@@ -83,9 +84,9 @@ TEST(PrecisionOfEngines, RandomSamplesWhereNoneAreGiven) {
 // Were the verdict blind, an engine with other weights would pass as well.
 TEST(PrecisionOfEngines, AnEngineThatBreaksItsPromiseFails) {
   const Model model = conv_net();
-  const auto engine = Engine::build(model, in_type(ElementType::kBFloat16));
+  const auto engine = compile(model, in_type(ElementType::kBFloat16));
   EngineRunner actual(engine);
-  PlannedRunner planned(Engine::build(parse_graph(print(*model.graph)), in_type(ElementType::kFloat)));
+  PlannedRunner planned(compile(parse_graph(print(*model.graph)), in_type(ElementType::kFloat)));
   const auto data = random_data(*model.graph, 1);
   const auto result = compare(planned.run(data, {}), actual.run(data, {}));
   EXPECT_EQ(result.verdict, Verdict::kFail);  // f32 was promised, and bf16 computed
@@ -93,7 +94,7 @@ TEST(PrecisionOfEngines, AnEngineThatBreaksItsPromiseFails) {
 
 TEST(PrecisionOfEngines, TheAuditNamesEveryNode) {
   const Model model = conv_net();
-  const auto engine = Engine::build(model, in_type(ElementType::kBFloat16));
+  const auto engine = compile(model, in_type(ElementType::kBFloat16));
   Session session(engine);
   const auto audit = engine->audit(*session.plan(random_data(*model.graph, 1)));
   EXPECT_EQ(audit.differences(), 0) << audit.first_differences(9);
@@ -108,7 +109,7 @@ TEST(PrecisionOfEngines, TheAuditNamesEveryNode) {
 
 std::string built(const Model& model, const BuildOptions& options) {
   try {
-    Session(Engine::build(model, options)).plan(random_data(*model.graph, 1));
+    Session(compile(model, options)).plan(random_data(*model.graph, 1));
     return "built";
   } catch (const PrecisionDifference& error) {
     return error.what();
@@ -125,8 +126,8 @@ TEST(PrecisionOfEngines, ANodeThatCannotBeServedStopsTheBuild) {
   EXPECT_THAT(built(model, options), HasSubstr("'which'"));
   options.precision.constraints = PrecisionConstraints::kPrefer;
   EXPECT_EQ(built(model, options), "built");
-  Session session(Engine::build(model, options));
-  const auto engine = Engine::build(model, options);
+  Session session(compile(model, options));
+  const auto engine = compile(model, options);
   EXPECT_EQ(engine->audit(*session.plan(random_data(*model.graph, 1))).differences(), 1);
 }
 
@@ -197,8 +198,8 @@ Model beside_ties(double off, bool swapped = false) {
 
 // The engine of one against the plan of the other, on zeros.
 ComparisonOutcome compared(const Model& planned_model, const Model& engine_model) {
-  EngineRunner actual(Engine::build(engine_model));
-  PlannedRunner planned(Engine::build(planned_model));
+  EngineRunner actual(compile(engine_model));
+  PlannedRunner planned(compile(planned_model));
   ComparisonJob job;
   job.runners = {&planned, &actual};
   job.model = &planned_model;
@@ -243,7 +244,7 @@ TEST(PrecisionOfEngines, APassThatIsForbiddenStopsTheBuild) {
 TEST(PrecisionOfEngines, Int8NeedsRanges) {
   BuildOptions options;
   options.precision.int8 = true;
-  EXPECT_THROW(Engine::build(conv_net(), options), Error);
+  EXPECT_THROW(compile(conv_net(), options), Error);
 }
 
 // Whatever asked for it, --int8 or a plan that was written before: the product is one of integers.
@@ -251,15 +252,15 @@ TEST(PrecisionOfEngines, APlanThatQuantisesNeedsNoOtherOption) {
   const Model model = conv_net();
   BuildOptions options;
   options.planned = declared_plan(*model.graph);
-  const std::string before = print(Engine::build(model, options)->graph());
+  const std::string before = print(compile(model, options)->graph());
   LayerPrecision& layer = options.planned->layers.at("conv_b");
   layer.compute = ElementType::kInt8;
   layer.accumulate = ElementType::kInt32;
   layer.quant = {{0, ElementType::kUint8, 0.01, 0}};
-  const std::string by_plan = print(Engine::build(model, options)->graph());
+  const std::string by_plan = print(compile(model, options)->graph());
   EXPECT_NE(by_plan, before);
   options.precision.int8 = true;
-  EXPECT_EQ(print(Engine::build(model, options)->graph()), by_plan);
+  EXPECT_EQ(print(compile(model, options)->graph()), by_plan);
 }
 
 TEST(PrecisionOfEngines, ADeclaredHalfModelRunsAsItIsDeclared) {
@@ -268,7 +269,7 @@ TEST(PrecisionOfEngines, ADeclaredHalfModelRunsAsItIsDeclared) {
     %b: f32[*] = Softmax(%a) version 13 @"softmax" from ["softmax"]
     %y: f16[*] = Cast(%b) {to = 10} version 13 @"back" from ["back"]
   })");
-  const auto engine = Engine::build(model);
+  const auto engine = compile(model);
   EXPECT_EQ(engine->precision().layers.at("softmax").store, ElementType::kFloat);
   EXPECT_EQ(engine->precision().layers.at("back").store, ElementType::kFloat16);
   const auto data = random_data(*model.graph, 1);

@@ -1,4 +1,6 @@
 // --refit: other weights, and all else as the engine file says.
+#include "vernier/compile/refit.h"
+
 #include <unistd.h>
 
 #include <filesystem>
@@ -22,10 +24,10 @@ Model network() {
   })");
 }
 
-std::shared_ptr<Engine> built(const BuildOptions& options) {
-  auto engine = Engine::build(network(), options);
-  engine->prepare(options.profiles.at(0).types(engine->graph(), &DimRange::opt));
-  return engine;
+std::shared_ptr<const Engine> built(const BuildOptions& options) {
+  Compiler compiler(network(), options);
+  compiler.prepare(options.profiles.at(0).types(compiler.graph(), &DimRange::opt));
+  return compiler.engine();
 }
 
 class Refit : public testing::Test {

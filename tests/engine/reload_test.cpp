@@ -3,6 +3,7 @@
 
 #include "engine/small_engine.h"
 #include "vernier/builder/builder.h"
+#include "vernier/compile/compiler.h"
 
 namespace vernier {
 namespace {
@@ -112,14 +113,14 @@ Model pool(Draw& draw) {
   return finished(std::move(model), node->output(0));
 }
 
-std::vector<std::string> kernels_of(Engine& engine) {
+std::vector<std::string> kernels_of(const Engine& engine) {
   std::vector<std::string> names;
   for (const Step& step : engine.prepared().at(0).plan->steps)
     names.push_back(step.kernel ? step.kernel->name : "");
   return names;
 }
 
-std::string bits(const std::shared_ptr<Engine>& engine, const NamedData& data) {
+std::string bits(const std::shared_ptr<const Engine>& engine, const NamedData& data) {
   const auto outputs = Session(engine).run(data);
   const auto bytes = outputs.begin()->second.as_tensor().bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -179,9 +180,10 @@ TEST_F(EngineFileTest, WhatWasMadeBeforeDecidesNothing) {
     node->attributes["group"] = Attribute(int64_t{2});
     model.graph->outputs = {node->output(0)};
     ops::infer_types(graph);
-    const auto engine = Engine::build(model, untuned());
+    Compiler compiler(model, untuned());
     const PlanChoices choices{images, {}};
-    engine->prepare({model.graph->inputs[0]->type}, &choices);
+    compiler.prepare({model.graph->inputs[0]->type}, choices);
+    const auto engine = compiler.engine();
     bits(engine, random_data(*model.graph, 1));
     return kernels_of(*engine);
   };

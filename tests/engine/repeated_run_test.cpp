@@ -1,6 +1,7 @@
 #include "vernier/exec/probing/repeated_run.h"
 
 #include "engine/small_engine.h"
+#include "vernier/compile/compiler.h"
 
 namespace vernier {
 namespace {
@@ -20,8 +21,9 @@ TEST(RepeatedRun, EndsAlikeFromEveryStep) {
   Node* product =
       append(graph, "MatMul", 13, {made_by(4), graph.add_constant("m", noise({192, 64}, 1))}, "p");
   graph.outputs = {made_by(0), product->output(0), made_by(5)};
-  const auto engine = Engine::build(model, untuned());
-  engine->prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{8, 64}))});
+  Compiler compiler(model, untuned());
+  compiler.prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{8, 64}))});
+  const auto engine = compiler.engine();
   const auto plan = engine->prepared()[0].plan;
   ASSERT_TRUE(RepeatedRun::serves(*plan));
   ASSERT_GE(plan->steps.size(), 5U);
@@ -46,11 +48,12 @@ TEST(RepeatedRun, EndsAlikeFromEveryStep) {
 }
 
 TEST(RepeatedRun, ServesNoPlanWithStepsThatMakeTheirOwnMemory) {
-  const auto engine = Engine::build(parse_graph(R"(graph "g" (%x: f32[8]) -> (%y) {
+  Compiler compiler(parse_graph(R"(graph "g" (%x: f32[8]) -> (%y) {
     %y: i64[*] = NonZero(%x) version 13 @"n" from ["n"]
   })"),
-                                    untuned());
-  engine->prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{8}))});
+                    untuned());
+  compiler.prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{8}))});
+  const auto engine = compiler.engine();
   EXPECT_FALSE(RepeatedRun::serves(*engine->prepared()[0].plan));
 }
 

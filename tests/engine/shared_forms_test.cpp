@@ -21,10 +21,10 @@ Model products() {
 }
 
 // Bytes of the forms of constants that a run of each plan reads.
-size_t bytes_read(Engine& engine) {
+size_t bytes_read(const Engine& engine) {
   size_t bytes = 0;
   std::set<const void*> plain;
-  for (const Engine::Prepared& prepared : engine.prepared()) {
+  for (const PreparedPlan& prepared : engine.prepared()) {
     for (const Slot& slot : prepared.plan->slots) {
       if (slot.home == Slot::Home::kConstant && plain.insert(slot.constant.identity()).second)
         bytes += slot.constant.byte_size();
@@ -34,7 +34,7 @@ size_t bytes_read(Engine& engine) {
   return bytes;
 }
 
-std::shared_ptr<Engine> engine_for(const Model& model, std::vector<ShapeProfile> profiles) {
+std::shared_ptr<const Engine> engine_for(const Model& model, std::vector<ShapeProfile> profiles) {
   BuildOptions options;
   options.profiles = std::move(profiles);
   Builder builder(model, options);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "passes/rewriting.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/file/engine_file.h"
 #include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/session.h"
@@ -74,10 +75,10 @@ inline BuildOptions untuned() {
   return options;
 }
 
-inline std::shared_ptr<Engine> small_engine(unsigned seed = 1, std::vector<int64_t> batches = {1}) {
-  auto engine = Engine::build(small_model(seed), untuned());
-  for (const int64_t size : batches) engine->prepare(batch(size));
-  return engine;
+inline std::shared_ptr<const Engine> small_engine(unsigned seed = 1, std::vector<int64_t> batches = {1}) {
+  Compiler compiler(small_model(seed), untuned());
+  for (const int64_t size : batches) compiler.prepare(batch(size));
+  return compiler.engine();
 }
 
 inline std::string content_of(const fs::path& path) {
@@ -85,7 +86,7 @@ inline std::string content_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-inline std::string run(const std::shared_ptr<Engine>& engine, int64_t size) {
+inline std::string run(const std::shared_ptr<const Engine>& engine, int64_t size) {
   Session session(engine);
   const auto outputs = session.run({{"x", noise({size, 16, 6, 6}, 7)}});
   const auto bytes = outputs.begin()->second.as_tensor().bytes();

@@ -43,7 +43,7 @@ Tensor image(int64_t batch) {
   return tensor;
 }
 
-std::shared_ptr<Engine> engine_for(const Model& model, int threads) {
+std::shared_ptr<const Engine> engine_for(const Model& model, int threads) {
   const ThreadLimit limit(threads);
   BuildOptions options;
   options.tune.level = 0;

@@ -7,6 +7,7 @@
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/gemm/vector_contraction.h"
 #include "vernier/backends/cpu/winograd/winograd_walk.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 #include "vernier/tune/trial.h"
 
@@ -38,8 +39,9 @@ Model with_weights(std::string graph, const Dims& weights) {
 double distance_with(const Model& model, const Dims& input, const PlanChoices& choices,
                      const std::string& kernel) {
   const NamedData data{{"x", noise(input, 5)}};
-  const auto engine = Engine::build(model);
-  engine->prepare({ValueType::of(ElementType::kFloat, to_shape(input))}, &choices);
+  Compiler compiler(model);
+  compiler.prepare({ValueType::of(ElementType::kFloat, to_shape(input))}, choices);
+  const auto engine = compiler.engine();
   const Plan& plan = *engine->prepared()[0].plan;
   const Step* taken = nullptr;
   for (const Step& step : plan.steps) {
@@ -147,8 +149,9 @@ TEST(Tactics, ProductsInVectors) {
 TEST(Tactics, ATacticThatDoesNotApplyGivesWayToTheBackendsChoice) {
   const Model model = with_weights(kConvolution, {48, 32, 3, 3});
   const auto kernels = [&](const PlanChoices& choices) {
-    const auto engine = Engine::build(model);
-    engine->prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{1, 32, 14, 14}))}, &choices);
+    Compiler compiler(model);
+    compiler.prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{1, 32, 14, 14}))}, choices);
+    const auto engine = compiler.engine();
     std::vector<std::string> names;
     for (const Step& step : engine->prepared()[0].plan->steps)
       names.push_back(step.kernel ? step.kernel->name : "none");
@@ -159,12 +162,13 @@ TEST(Tactics, ATacticThatDoesNotApplyGivesWayToTheBackendsChoice) {
 
 // Gives what was tried for the only node of the model that has a choice.
 TuneResult tried(const Model& model, const BuildOptions& options) {
-  const auto engine = Engine::build(model, options);
+  Compiler compiler(model, options);
   std::vector<ValueType> types;
-  for (const Value* input : engine->graph().inputs) types.push_back(input->type);
-  engine->prepare(types);
-  EXPECT_EQ(engine->tuning().size(), 1U);
-  return engine->tuning().empty() ? TuneResult() : engine->tuning()[0];
+  for (const Value* input : compiler.graph().inputs) types.push_back(input->type);
+  compiler.prepare(types);
+  const auto engine = compiler.engine();
+  EXPECT_EQ(engine->tuning().results.size(), 1U);
+  return engine->tuning().results.empty() ? TuneResult() : engine->tuning().results[0];
 }
 
 TEST(Tactics, AttentionInPartsIsTriedInBlocks) {

@@ -22,12 +22,13 @@ TEST(TwoSizes, OfWinogradsConvolutions) {
       return Tensor::from_doubles(ElementType::kFloat, dims, values);
     };
     model.graph->inputs[1]->constant = noise_of({48, 32, 3, 3}, 1);
-    const auto engine = Engine::build(model);
+    Compiler compiler(model);
     const PlanChoices choices{Layout::kBlocked16, {{"y", tactic}}};
-    Session session(engine);
-    for (const Dims& dims :
-         {Dims{1, 32, 8, 8}, Dims{3, 32, 8, 8}, Dims{1, 32, 32, 32}, Dims{8, 32, 64, 64}}) {
-      engine->prepare({ValueType::of(ElementType::kFloat, to_shape(dims))}, &choices);
+    const std::vector<Dims> sizes{{1, 32, 8, 8}, {3, 32, 8, 8}, {1, 32, 32, 32}, {8, 32, 64, 64}};
+    for (const Dims& dims : sizes)
+      compiler.prepare({ValueType::of(ElementType::kFloat, to_shape(dims))}, choices);
+    Session session(compiler.engine());
+    for (const Dims& dims : sizes) {
       const NamedData data{{"x", noise_of(dims, 2)}};
       const auto actual = session.run(data).at("y").as_tensor().to_doubles();
       const auto expected = run_reference(model, data).outputs[0].as_tensor().to_doubles();

@@ -7,6 +7,7 @@
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
@@ -32,11 +33,11 @@ NamedData data(int64_t count) {
   return {{"x", Tensor(ElementType::kFloat, {count, 1024})}};
 }
 
-std::shared_ptr<Engine> engine_for(size_t workspace, std::vector<ShapeProfile> profiles = {}) {
+Compiler compiler_for(size_t workspace, std::vector<ShapeProfile> profiles = {}) {
   BuildOptions options;
   options.workspace = workspace;
   options.profiles = std::move(profiles);
-  return Engine::build(chain(), options);
+  return Compiler(chain(), options);
 }
 
 std::string refusal(const std::function<void()>& run) {
@@ -60,9 +61,9 @@ TEST(Workspace, IsAnAmountOfMemory) {
 }
 
 TEST(Workspace, WhatNeedsMoreIsRefusedWithWhatItNeedsAndWhere) {
-  engine_for(8 * kMiB)->prepare(rows(256));
+  compiler_for(8 * kMiB).prepare(rows(256));
   const std::string text = refusal([] {
-    engine_for(kMiB, {{{{"x", {{1, 256, 256}, {1024, 1024, 1024}}}}}})->prepare(rows(256));
+    compiler_for(kMiB, {{{{"x", {{1, 256, 256}, {1024, 1024, 1024}}}}}}).prepare(rows(256));
   });
   EXPECT_THAT(text,
               testing::HasSubstr("the plan for x f32[256, 1024] of profile 0 (x: 1..256..256x1024) needs"));
@@ -82,11 +83,11 @@ TEST(Workspace, ATacticThatNeedsTooMuchIsNotTaken) {
   options.timing_cache = std::make_shared<TimingCache>("here");
   const auto prepare = [&](size_t workspace) {
     options.workspace = workspace;
-    auto engine = Engine::build(model, options);
-    engine->prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{512, 512}))});
-    return engine;
+    Compiler compiler(model, options);
+    compiler.prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{512, 512}))});
+    return compiler.engine();
   };
-  const std::string request = prepare(0)->tuning().at(0).request;
+  const std::string request = prepare(0)->tuning().results.at(0).request;
   options.timing_cache->put(request, TimingCache::Times{{"", 1}, {cpu::kTwoTerms, 1e-9}});
   options.tune.level = 1;
   const auto free = prepare(0);
@@ -98,15 +99,16 @@ TEST(Workspace, ATacticThatNeedsTooMuchIsNotTaken) {
 }
 
 TEST(Workspace, HoldsForSizesThatComeLater) {
-  Session session(engine_for(kMiB));
+  Session session(compiler_for(kMiB).engine());
   session.run(data(4));
   EXPECT_NE(refusal([&] { session.run(data(1000)); }), "");
   session.run(data(8));  // and the session goes on
 }
 
 TEST(Workspace, OneArenaServesAllPlansOfASession) {
-  const auto engine = engine_for(0);
-  for (const int64_t count : {200, 300, 400, 500}) engine->prepare(rows(count));
+  Compiler compiler = compiler_for(0);
+  for (const int64_t count : {200, 300, 400, 500}) compiler.prepare(rows(count));
+  const auto engine = compiler.engine();
   Session session(engine);
   const size_t bytes = session.bytes();
   for (const int64_t count : {500, 200, 300, 400, 1}) session.run(data(count));

@@ -10,6 +10,7 @@
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/backends/simulated/driver.h"
 #include "vernier/builder/builder.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/ir/clone.h"
@@ -68,7 +69,7 @@ Verdict verdict_of_build(const Model& model, const std::optional<FaultSpec>& fau
   BuildOptions options;
   options.fault = fault;
   RandomInputs inputs(model, {1, 1, ranges, {}});
-  return prove(Engine::build(model, options), model, {*inputs.next()}).verdict;
+  return prove(compile(model, options), model, {*inputs.next()}).verdict;
 }
 
 // The fault is found in the first tensor that the engine makes with this node, and only because of the fault.
@@ -184,7 +185,7 @@ TEST(Faults, StaleBufferHoldsTheRunBefore) {
   const Model model = residual_block();
   BuildOptions options;
   options.fault = FaultSpec{Fault::kStaleBuffer, "c2"};
-  Session session(Engine::build(model, options)), sound(Engine::build(model));
+  Session session(compile(model, options)), sound(compile(model));
   RandomInputs inputs(model, {1, 2, {}, {}});
   const auto first = inputs.next()->inputs, second = inputs.next()->inputs;
   session.run(first);
@@ -199,7 +200,7 @@ TEST(Faults, StaleBufferOfSizesThatOnlyRunningTells) {
   expect_found(model, Fault::kStaleBuffer, "n");
   BuildOptions options;
   options.fault = FaultSpec{Fault::kStaleBuffer, "n"};
-  Session session(Engine::build(model, options));
+  Session session(compile(model, options));
   const auto run = [&](const std::vector<double>& x) {
     const auto outputs = session.run({{"x", Tensor::from_doubles(ElementType::kFloat, {4}, x)}});
     return outputs.at("y").tensor.to_ints();
@@ -226,9 +227,9 @@ TEST(Faults, SwappedAxisOfANarrowProduct) {
   options.precision.fp16 = true;
   RandomInputs inputs(model, {1, 1, {}, {}});
   const NamedData data = inputs.next()->inputs;
-  const auto sound = Session(Engine::build(model, options)).run(data).at("y").tensor.to_doubles();
+  const auto sound = Session(compile(model, options)).run(data).at("y").tensor.to_doubles();
   options.fault = FaultSpec{Fault::kSwappedAxis, "product"};
-  const auto wrong = Session(Engine::build(model, options)).run(data).at("y").tensor.to_doubles();
+  const auto wrong = Session(compile(model, options)).run(data).at("y").tensor.to_doubles();
   for (size_t i = 0; i < sound.size(); ++i)
     EXPECT_EQ(wrong[i], sound[i / 1600 * 1600 + i % 40 * 40 + i / 40 % 40]);
 }
@@ -317,9 +318,9 @@ TEST(Faults, AStaleBufferOnADeviceHoldsTheRunBefore) {
   const Model model = residual_block();
   BuildOptions options;
   options.accelerators = {simulated::make_driver()};
-  const auto engine = Engine::build(model, options);
+  const auto engine = compile(model, options);
   options.fault = FaultSpec{Fault::kStaleBuffer, "c2"};
-  Session session(Engine::build(model, options)), sound(engine);
+  Session session(compile(model, options)), sound(engine);
   RandomInputs inputs(model, {1, 4, {}, {}});
   std::vector<std::map<std::string, Datum>> all;
   for (int i = 0; i < 4; ++i) all.push_back(inputs.next()->inputs);  // the second run captures

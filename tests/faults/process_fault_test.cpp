@@ -11,7 +11,6 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/builder/builder.h"
 #include "vernier/engine/quarantine.h"
-#include "vernier/engine/tactics.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
 
@@ -48,7 +47,7 @@ BuildOptions isolated(const char* fault = nullptr) {
   return options;
 }
 
-bool uses(Engine& engine, const std::string& kernel) {
+bool uses(const Engine& engine, const std::string& kernel) {
   const auto& steps = engine.prepared().at(0).plan->steps;
   return std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
     return step.kernel && step.kernel->name.find(kernel) != std::string::npos;

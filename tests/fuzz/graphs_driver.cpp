@@ -94,7 +94,8 @@ json run_samples(const Request& request, const std::string& stage, const RunOne&
   return {{"files", files}};
 }
 
-json run_session(const Request& request, const std::string& stage, const std::shared_ptr<Engine>& engine) {
+json run_session(const Request& request, const std::string& stage,
+                 const std::shared_ptr<const Engine>& engine) {
   Session session(engine);
   return run_samples(request, stage, [&](const NamedData& inputs, size_t) { return session.run(inputs); });
 }
@@ -165,7 +166,7 @@ class Driver {
 
   void run_tuned(json& done, const Request& request) {
     BuiltEngine built;
-    std::shared_ptr<Engine> loaded;
+    std::shared_ptr<const Engine> loaded;
     const std::string file = request.prefix + "engine";
     attempt(done, "build", [&]() -> json {
       built = build_engine(request, request.fields.value("level", 2), cache_);

@@ -1,3 +1,4 @@
+#include <cblas.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +18,15 @@ TEST(Softmax, FlattensAtTheAxisBeforeOpset13) {
   const Tensor x = floats({1, 2, 2}, {0, 0, 0, 0});
   EXPECT_THAT(OneNode("Softmax", 11).reals({x}), ElementsAre(0.25, 0.25, 0.25, 0.25));
   EXPECT_THAT(OneNode("Softmax", 13).reals({x}), ElementsAre(0.5, 0.5, 0.5, 0.5));
+}
+
+// An OpenBLAS that does not know the processor computes as on one of 2004: four times as slow.
+TEST(Gemm, KernelsAreNotThoseOfAnOldProcessor) {
+  if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("fma") == 0)
+    GTEST_SKIP() << "this processor has no avx2";
+  EXPECT_THAT(openblas_get_corename(),
+              testing::AnyOf(testing::StrEq("Haswell"), testing::StrEq("Zen"), testing::StrEq("SkylakeX"),
+                             testing::StrEq("Cooperlake"), testing::StrEq("SapphireRapids")));
 }
 
 TEST(Clip, KeepsNanAndLetsTheUpperBoundWin) {

@@ -93,7 +93,7 @@ void add_certificate(const std::optional<Certificate>& certificate, v1::BuildRep
 }
 
 // How many steps run where, and why nodes that a device was asked for are left to another.
-void add_devices(Engine& engine, std::vector<std::string>& notes) {
+void add_devices(const Engine& engine, std::vector<std::string>& notes) {
   for (const auto& prepared : engine.prepared()) {
     std::map<std::string, size_t> counts;
     for (const StepDescription& step : describe_steps(*prepared.plan)) {

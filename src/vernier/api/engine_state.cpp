@@ -24,7 +24,7 @@ v1::TensorInfo info_of(const Value& value) {
 
 }  // namespace
 
-std::shared_ptr<const EngineState> describe(std::shared_ptr<Engine> engine, v1::BuildReport report) {
+std::shared_ptr<const EngineState> describe(std::shared_ptr<const Engine> engine, v1::BuildReport report) {
   auto state = std::make_shared<EngineState>();
   for (const Value* input : engine->graph().inputs) state->inputs.push_back(info_of(*input));
   for (const Value* output : engine->graph().outputs) state->outputs.push_back(info_of(*output));

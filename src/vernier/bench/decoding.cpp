@@ -19,7 +19,7 @@ namespace {
 // One text, whose caches lie where the engine computes.
 class Decoder {
  public:
-  Decoder(const std::shared_ptr<Engine>& engine, const DecoderSizes& sizes, int64_t capacity)
+  Decoder(const std::shared_ptr<const Engine>& engine, const DecoderSizes& sizes, int64_t capacity)
       : engine_(engine), graph_(engine->graph()), sizes_(sizes), session_(engine) {
     const CacheDevice device = cache_device(*engine);
     for (const auto& [input, output] : sizes.caches()) {
@@ -73,7 +73,7 @@ class Decoder {
   // Counts, of the last run, the outputs that a step makes in the cache, beside those that are copied there.
   size_t appended() const {
     if (sizes_.merged()) return 0;
-    const auto plan = engine_->program(thread_count()).plan(last_, caches_);
+    const auto plan = engine_->plans().program(thread_count()).plan(last_, caches_);
     return static_cast<size_t>(std::count_if(caches_.begin(), caches_.end(), [&](const CacheBinding& cache) {
       return std::any_of(plan->steps.begin(), plan->steps.end(), [&](const Step& step) {
         return step.node != nullptr &&
@@ -106,7 +106,7 @@ class Decoder {
     for (int64_t& rows : rows_) rows += added;
   }
 
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<const Engine> engine_;
   const Graph& graph_;
   const DecoderSizes& sizes_;
   Session session_;
@@ -276,7 +276,7 @@ DecoderSizes::Sizes DecoderSizes::at(int64_t past, int64_t added) const {
   return sizes;
 }
 
-DecodingResult time_decoding(const std::shared_ptr<Engine>& engine, const DecoderSizes& sizes,
+DecodingResult time_decoding(const std::shared_ptr<const Engine>& engine, const DecoderSizes& sizes,
                              const DecodingOptions& options,
                              const std::function<NamedData(const DecoderSizes::Sizes&)>& draw) {
   Decoder decoder(engine, sizes, options.prompt + options.tokens);

@@ -67,7 +67,7 @@ struct DecodingResult {
 
 // Runs a prompt and the tokens behind it, twice. `draw` gives data of these sizes, of which those of caches
 // do not count. Throws what sessions throw.
-DecodingResult time_decoding(const std::shared_ptr<Engine>& engine, const DecoderSizes& sizes,
+DecodingResult time_decoding(const std::shared_ptr<const Engine>& engine, const DecoderSizes& sizes,
                              const DecodingOptions& options,
                              const std::function<NamedData(const DecoderSizes::Sizes&)>& draw);
 

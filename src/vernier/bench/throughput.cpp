@@ -11,7 +11,7 @@
 
 namespace vernier {
 
-double throughput(const std::shared_ptr<Engine>& engine, const NamedData& inputs, size_t sessions,
+double throughput(const std::shared_ptr<const Engine>& engine, const NamedData& inputs, size_t sessions,
                   double seconds) {
   using Clock = std::chrono::steady_clock;
   const int threads = thread_count();  // the caller's: a new thread knows nothing of them

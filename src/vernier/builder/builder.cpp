@@ -3,11 +3,9 @@
 #include <chrono>
 
 #include "vernier/base/memory.h"
-#include "vernier/base/thread_limit.h"
+#include "vernier/compile/automatic_sizes.h"
+#include "vernier/compile/tactic_selection.h"
 #include "vernier/engine/describe.h"
-#include "vernier/engine/sizes/automatic_sizes.h"
-#include "vernier/engine/tactic_selection.h"
-#include "vernier/ir/clone.h"
 #include "vernier/tune/timing_cache.h"
 
 namespace vernier {
@@ -20,11 +18,11 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::vector<std::vector<ValueType>> sizes_of_profiles(const Engine& engine) {
+std::vector<std::vector<ValueType>> sizes_of_profiles(const Compiler& compiler) {
   std::vector<std::vector<ValueType>> all;
-  for (const ShapeProfile& profile : engine.options().profiles) {
+  for (const ShapeProfile& profile : compiler.options().profiles) {
     for (auto size : {&DimRange::opt, &DimRange::min, &DimRange::max}) {
-      auto types = profile.types(engine.graph(), size);
+      auto types = profile.types(compiler.graph(), size);
       if (std::find(all.begin(), all.end(), types) == all.end()) all.push_back(std::move(types));
     }
   }
@@ -36,34 +34,19 @@ BuildOptions with_timing_cache(BuildOptions options) {
   return options;
 }
 
-// The engine again, each of its plans with other choices.
-std::shared_ptr<Engine> with_choices(Engine& engine, const KeptTactics& kept) {
-  const Engine::Content& content = engine.content();
-  auto again = Engine::restore(
-      {clone(*content.graph), content.passes, content.precision, content.nodes, content.structure},
-      engine.options());
-  for (size_t i = 0; i < kept.choices.size(); ++i) {
-    const Engine::Prepared& prepared = engine.prepared()[i];
-    const ThreadLimit scope(prepared.threads);
-    again->prepare(prepared.inputs, &kept.choices[i]);
-  }
-  for (const TunedSizes& sizes : kept.between) again->keep_choices(sizes);
-  again->take_tuning(engine);
-  return again;
-}
-
 }  // namespace
 
 Builder::Builder(const Model& model, BuildOptions options)
     : model_(model), options_(with_timing_cache(std::move(options))) {
-  timed([&] { return Engine::build(model_, options_); });
+  timed([&] { compiler_.emplace(model_, options_); });
+  made_.engine = compiler_->engine();
   made_.notes = made_.engine->precision().notes;
 }
 
-template <class Make>
-void Builder::timed(const Make& make) {
+template <class Work>
+void Builder::timed(const Work& work) {
   const auto start = Clock::now();
-  if (std::shared_ptr<Engine> engine = make()) made_.engine = std::move(engine);
+  work();
   made_.build_seconds += seconds_since(start);
 }
 
@@ -74,8 +57,7 @@ BuiltEngine Builder::build(std::vector<Sample> samples, Judge judge, const Proof
   how_.prices = how.prices && judge == Judge::kAlways;  // nobody else shows the certificate
   timed([&] {
     choose_sizes();
-    prepare();
-    return nullptr;
+    compile();
   });
   require_forced();
   const bool may_give_up =
@@ -90,39 +72,40 @@ BuiltEngine Builder::build(std::vector<Sample> samples, Judge judge, const Proof
 }
 
 void Builder::choose_sizes() {
-  sizes_ = sizes_of_profiles(*made_.engine);
-  if (!sizes_.empty()) return;
-  if (has_fixed_sizes(made_.engine->graph())) {
-    sizes_ = {ShapeProfile{}.types(made_.engine->graph(), &DimRange::opt)};
-    return;
+  sizes_ = sizes_of_profiles(*compiler_);
+  if (sizes_.empty() && has_fixed_sizes(compiler_->graph()))
+    sizes_ = {ShapeProfile{}.types(compiler_->graph(), &DimRange::opt)};
+  if (sizes_.empty()) {
+    AutomaticSizes found = automatic_sizes(*compiler_, model_, samples_, how_.seed);
+    made_.notes.push_back(std::move(found.note));
+    if (!found.inputs.empty()) sizes_ = {std::move(found.inputs)};
+    if (samples_.empty() && found.sample) samples_ = {std::move(*found.sample)};
   }
-  AutomaticSizes found = automatic_sizes(made_.engine, model_, samples_, how_.seed);
-  made_.notes.push_back(std::move(found.note));
-  if (!found.inputs.empty()) sizes_ = {std::move(found.inputs)};
-  if (samples_.empty() && found.sample) samples_ = {std::move(*found.sample)};
 }
 
 // What choosing the sizes has prepared already stays.
-void Builder::prepare() {
-  Engine& engine = *made_.engine;
-  for (const auto& types : sizes_) {
-    const bool known = std::any_of(engine.prepared().begin(), engine.prepared().end(),
-                                   [&](const auto& each) { return each.inputs == types; });
-    if (!known) engine.prepare(types);
-  }
+void Builder::compile() {
+  const auto prepare = [&](const std::vector<ValueType>& types) {
+    const auto& prepared = compiler_->prepared();
+    const bool known =
+        std::any_of(prepared.begin(), prepared.end(), [&](const auto& each) { return each.inputs == types; });
+    if (!known) compiler_->prepare(types);
+  };
+  for (const auto& types : sizes_) prepare(types);
+  for (const auto& types : added_sizes_) prepare(types);
   tune_between();
+  made_.engine = compiler_->engine();
 }
 
 // A tactic that wins at the ends of a range need not win inside.
 void Builder::tune_between() {
-  Engine& engine = *made_.engine;
   if (options_.deterministic || options_.tune.level == 0) return;
   for (const ShapeProfile& profile : options_.profiles) {
-    for (const auto& types : profile.types_between(engine.graph())) {
-      const auto nearest = engine.tuned().nearest(types);
+    for (const auto& types : profile.types_between(compiler_->graph())) {
+      const auto nearest = compiler_->tuned().nearest(types);
       if (nearest != nullptr && nearest->inputs == types) continue;
       try {
-        engine.tune_for(types);
+        compiler_->tune_for(types);
       } catch (const Error& error) {  // the model may take multiples of something only
         if (error.code() != ErrorCode::kBadInput) throw;
       }
@@ -159,10 +142,9 @@ bool Builder::passes() const {
 void Builder::give_up_some() {
   const std::string verdict(verdict_name(made_.certificate->verdict));
   KeptTactics found;
-  timed([&]() -> std::shared_ptr<Engine> {
+  timed([&] {
     found = keep_tactics(*made_.engine, samples_, how_.compare.tolerances);
-    if (found.kept == 0 || found.kept == found.of) return nullptr;
-    return with_choices(*made_.engine, found);
+    if (found.kept > 0 && found.kept < found.of) made_.engine = with_kept(*made_.engine, found);
   });
   made_.notes.push_back(
       fmt::format("with tactics that approximate in {} nodes the verdict was {}", found.of, verdict));
@@ -175,10 +157,9 @@ void Builder::give_up_some() {
 
 void Builder::give_up_all() {
   options_.tune.approximate = false;
-  timed([&] { return Engine::build(model_, options_); });
   timed([&] {
-    prepare();
-    return nullptr;
+    compiler_.emplace(model_, options_);
+    compile();
   });
   judge(false);
   made_.notes.back() += ": given up in all";
@@ -187,13 +168,13 @@ void Builder::give_up_all() {
 void Builder::require_forced() const {
   const std::string& forced = options_.tune.forced;
   if (forced.empty()) return;
-  for (const TuneResult& result : made_.engine->tuning()) {
+  for (const TuneResult& result : made_.engine->tuning().results) {
     const auto found = result.records.find(forced);
     if (found != result.records.end() && !found->second.quarantine.empty())
       throw unsupported("the tactic '{}', which is forced, is in quarantine for {}: {}", forced,
                         result.request, found->second.quarantine);
   }
-  const auto& offered = made_.engine->offered_tactics();
+  const auto& offered = made_.engine->tuning().offered;
   if (!offered.contains(forced))
     throw usage_error("no node of the model can be computed by the tactic '{}'", forced)
         .advise(fmt::format("there are: {}", fmt::join(offered, ", ")));

@@ -1,6 +1,7 @@
 #include "vernier/calibrate/observed_engine.h"
 
-#include "vernier/engine/pipelines.h"
+#include "vernier/compile/compiler.h"
+#include "vernier/compile/pipelines.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/ops/op_def.h"
@@ -90,7 +91,7 @@ void ObservedEngine::build() {
   session_.reset();
   BuildOptions options;
   options.deterministic = true;
-  engine_ = Engine::build(model_, options);
+  engine_ = compile(model_, options);
   session_.emplace(engine_);
 }
 

@@ -41,7 +41,7 @@ class ObservedEngine {
   std::vector<const Value*> shown_;  // these, and those of `inside_`
   std::set<std::string> names_;
   std::vector<std::string> hidden_nodes_;
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<const Engine> engine_;
   std::optional<Session> session_;
   // Shows what lies inside of patterns that the passes make one node of, as the gate of a SiLU.
   std::unique_ptr<ObservedEngine> inside_;

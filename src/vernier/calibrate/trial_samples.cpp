@@ -5,6 +5,7 @@
 
 #include "vernier/base/file.h"
 #include "vernier/calibrate/calibrate.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
@@ -66,7 +67,7 @@ TrialSamples::Outputs TrialSamples::outputs_by(const Model& model, const Precisi
   options.deterministic = true;
   options.precision = precision;
   options.precision.constraints = PrecisionConstraints::kNone;
-  Session session(Engine::build(model, options));
+  Session session(compile(model, options));
   Outputs outputs;
   for (const auto& [hash, inputs] : kept_) outputs.push_back(session.run(inputs));
   return outputs;

@@ -12,7 +12,7 @@ namespace vernier {
 EngineRunner::EngineRunner(std::shared_ptr<EngineOnDemand> engine, std::string name)
     : source_(std::move(engine)), name_(std::move(name)) {}
 
-EngineRunner::EngineRunner(std::shared_ptr<Engine> engine, std::string name)
+EngineRunner::EngineRunner(std::shared_ptr<const Engine> engine, std::string name)
     : source_(std::make_shared<EngineOnDemand>(std::move(engine))), name_(std::move(name)) {}
 
 Session& EngineRunner::session(const NamedData& inputs) {

@@ -12,7 +12,7 @@ class EngineRunner : public Runner {
   // The engine is finished by the first run, for the sizes of its data; what that takes is not timed.
   explicit EngineRunner(std::shared_ptr<EngineOnDemand> engine, std::string name = "cpu");
   // One that is built, or loaded, already.
-  explicit EngineRunner(std::shared_ptr<Engine> engine, std::string name = "cpu");
+  explicit EngineRunner(std::shared_ptr<const Engine> engine, std::string name = "cpu");
 
   const std::string& name() const override { return name_; }
   std::map<std::string, std::string> description() override;
@@ -21,7 +21,7 @@ class EngineRunner : public Runner {
   std::vector<double> time(const NamedData& inputs, size_t runs) override;
   std::string random_generator() const override { return kReferenceGenerator; }
 
-  const std::shared_ptr<Engine>& engine() const { return source_->engine(); }
+  const std::shared_ptr<const Engine>& engine() const { return source_->engine(); }
   // Of the engine as it is for these data.
   Session& session(const NamedData& inputs);
 

@@ -36,7 +36,7 @@ std::optional<uint64_t> hash_of(const NamedData& inputs) {
 
 }  // namespace
 
-PlannedRunner::PlannedRunner(std::shared_ptr<Engine> engine, PromisedTraces* known)
+PlannedRunner::PlannedRunner(std::shared_ptr<const Engine> engine, PromisedTraces* known)
     : source_(std::make_shared<EngineOnDemand>(std::move(engine))), known_(known) {}
 
 PlannedRunner::PlannedRunner(std::shared_ptr<EngineOnDemand> engine)

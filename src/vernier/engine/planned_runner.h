@@ -15,7 +15,7 @@ using PromisedTraces = std::map<std::tuple<uint64_t, uint64_t, std::optional<uin
 class PlannedRunner : public Runner {
  public:
   // `known` is used and added to, and outlives this; null: every run is one.
-  explicit PlannedRunner(std::shared_ptr<Engine> engine, PromisedTraces* known = nullptr);
+  explicit PlannedRunner(std::shared_ptr<const Engine> engine, PromisedTraces* known = nullptr);
   // The plan of an engine that is finished by the first run, for the sizes of its data.
   explicit PlannedRunner(std::shared_ptr<EngineOnDemand> engine);
 

@@ -13,7 +13,7 @@ std::string QuarantinedTactic::text() const {
 
 std::vector<QuarantinedTactic> quarantined_tactics(const Engine& engine) {
   std::vector<QuarantinedTactic> all;
-  for (const TuneResult& result : engine.tuning()) {
+  for (const TuneResult& result : engine.tuning().results) {
     for (const auto& [tactic, record] : result.records) {
       if (record.quarantine.empty()) continue;
       QuarantinedTactic found{tactic, result.request, {}, record.quarantine};

@@ -7,13 +7,13 @@
 
 namespace vernier {
 
-Session::Session(std::shared_ptr<Engine> engine, int threads)
+Session::Session(std::shared_ptr<const Engine> engine, int threads)
     : engine_(std::move(engine)),
       threads_(threads > 0 ? threads : thread_count()),
-      program_(engine_->program(threads_)),
+      program_(engine_->plans().program(threads_)),
       run_(program_, memory_) {
   engine_->files().require_unchanged();
-  memory_.at_least(host_device(), engine_->largest_arena());
+  memory_.at_least(host_device(), engine_->plans().largest_arena());
 }
 
 std::shared_ptr<const Plan> Session::plan(const NamedData& inputs) {

@@ -11,7 +11,7 @@ class Session {
  public:
   // Runs with so many threads; 0: as many as the calling thread would use. This and runs throw bad_input if a
   // file that the engine's constants are mapped from was changed.
-  explicit Session(std::shared_ptr<Engine> engine, int threads = 0);
+  explicit Session(std::shared_ptr<const Engine> engine, int threads = 0);
 
   // Inputs by name; those with a default may be left out. Throws bad_input for missing or unknown inputs,
   // wrong types and sizes.
@@ -32,7 +32,7 @@ class Session {
   const ReplayStore& replays() const { return memory_.replays(); }
 
  private:
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<const Engine> engine_;
   int threads_;
   Program& program_;
   SessionMemory memory_;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "vernier/bench/paired_timing.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/describe.h"
 #include "vernier/search/target.h"
 #include "vernier/search/unit_plans.h"
@@ -101,21 +102,21 @@ BuildOptions EngineProber::build_options(const CandidatePlan& types) const {
   return options;
 }
 
-std::shared_ptr<Engine> EngineProber::quick_engine(const TypeAssignment& types) const {
+std::shared_ptr<const Engine> EngineProber::quick_engine(const TypeAssignment& types) const {
   BuildOptions options = build_options(types);
   options.tune.level = 0;
-  auto engine = Engine::build(model_, options);
+  Compiler compiler(model_, options);
   std::vector<std::vector<ValueType>> sizes;
   for (const Sample& sample : data_.samples) {
-    auto size = input_types(engine->graph(), sample.inputs);
+    auto size = input_types(compiler.graph(), sample.inputs);
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(std::move(size));
     if (sizes.size() == 2) break;  // others are planned when they come
   }
-  for (const auto& size : sizes) engine->prepare(size);
-  return engine;
+  for (const auto& size : sizes) compiler.prepare(size);
+  return compiler.engine();
 }
 
-std::shared_ptr<Engine> EngineProber::tuned_engine(const CandidatePlan& types) const {
+std::shared_ptr<const Engine> EngineProber::tuned_engine(const CandidatePlan& types) const {
   BuildOptions options = build_options(types);
   if (options_.is_urgent()) options.tune.level = std::min(options.tune.level, 1);
   Builder builder(model_, std::move(options));
@@ -158,7 +159,7 @@ bool EngineProber::time_units(ElementType type, UnitTimes& times) {
 
 std::optional<PlanScore> EngineProber::score(const TypeAssignment& types, DataPart part) {
   PlanScore failed;
-  std::shared_ptr<Engine> engine;
+  std::shared_ptr<const Engine> engine;
   failed.failure = failure_of([&] { engine = quick_engine(types); });
   if (!failed.failure.empty()) return failed;
   Session session(engine);
@@ -214,7 +215,7 @@ void EngineProber::add_metric(PlanScore& score, const std::vector<size_t>& sampl
   score.loss = interval_of_mean(row_losses(*metric_, before, after));
 }
 
-std::unique_ptr<EngineRunner> EngineProber::judged(RacedPlan& plan, std::shared_ptr<Engine> engine) {
+std::unique_ptr<EngineRunner> EngineProber::judged(RacedPlan& plan, std::shared_ptr<const Engine> engine) {
   auto runner = std::make_unique<EngineRunner>(std::move(engine));
   Session& session = runner->session(data_.timed);
   plan.selection = *score(session, DataPart::kSelection, false);
@@ -223,7 +224,7 @@ std::unique_ptr<EngineRunner> EngineProber::judged(RacedPlan& plan, std::shared_
 }
 
 std::unique_ptr<EngineRunner> EngineProber::judged_or_refused(RacedPlan& plan) {
-  std::shared_ptr<Engine> engine;
+  std::shared_ptr<const Engine> engine;
   std::string failure = failure_of([&] { engine = tuned_engine(plan.types); });
   try {
     if (failure.empty()) return judged(plan, std::move(engine));

@@ -42,11 +42,11 @@ class EngineProber : public PlanProber {
 
  private:
   // The engine of a plan, for samples of any size that the data have.
-  std::shared_ptr<Engine> quick_engine(const TypeAssignment& types) const;
-  std::shared_ptr<Engine> tuned_engine(const CandidatePlan& types) const;
+  std::shared_ptr<const Engine> quick_engine(const TypeAssignment& types) const;
+  std::shared_ptr<const Engine> tuned_engine(const CandidatePlan& types) const;
   BuildOptions build_options(const CandidatePlan& types) const;
   // The tuned engine of a plan, which gets its scores.
-  std::unique_ptr<EngineRunner> judged(RacedPlan& plan, std::shared_ptr<Engine> engine);
+  std::unique_ptr<EngineRunner> judged(RacedPlan& plan, std::shared_ptr<const Engine> engine);
   // Null for a plan that gets no engine, which says why.
   std::unique_ptr<EngineRunner> judged_or_refused(RacedPlan& plan);
   bool time_units(ElementType type, UnitTimes& times);

@@ -1,7 +1,7 @@
 #include "vernier/search/unit_plans.h"
 
 #include "vernier/base/hash.h"
-#include "vernier/engine/make_content.h"
+#include "vernier/compile/make_content.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ir/hash.h"
 #include "vernier/ops/infer_graph.h"

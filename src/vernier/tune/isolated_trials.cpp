@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "vernier/base/error.h"
 #include "vernier/base/forked_work.h"

@@ -1,6 +1,7 @@
 #include "vernier/tune/timing_cache.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"

@@ -2,6 +2,7 @@
 #include "isa/needs.h"
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/attention/block_attention.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/engine/session.h"
 
@@ -25,10 +26,11 @@ TEST(AttentionPromise, ThePlannedReferenceRoundsProbabilities) {
   const NamedData data = random_data(*model.graph, 7);
   for (const std::string tactic : {"", cpu::kBFloat16Probabilities}) {
     if (!tactic.empty()) VERNIER_NEEDS(kBf16);
-    const auto engine = Engine::build(model);
+    Compiler compiler(model);
     const PlanChoices choices{.tactics = {{"y", tactic}}};
-    engine->prepare(
-        {model.graph->inputs[0]->type, model.graph->inputs[1]->type, model.graph->inputs[2]->type}, &choices);
+    compiler.prepare(
+        {model.graph->inputs[0]->type, model.graph->inputs[1]->type, model.graph->inputs[2]->type}, choices);
+    const auto engine = compiler.engine();
     Session session(engine);
     const NumericsContract& contract = session.plan(data)->steps.back().kernel->contract;
     EXPECT_EQ(contract.probabilities == ElementType::kBFloat16, !tactic.empty());

@@ -1,5 +1,6 @@
 // Attention that reads its operands as columns of one tensor.
 #include "passes/rewriting.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
@@ -18,8 +19,9 @@ void expect_packed(const std::string& parts, const std::string& sizes, const std
   const auto expected = run_reference(model, data).outputs[0].tensor.to_doubles();
   BuildOptions options;
   options.tune.approximate = false;  // else it depends on times which kernel it is
-  const auto engine = Engine::build(model, options);
-  engine->prepare({model.graph->inputs[0]->type, model.graph->inputs[1]->type});
+  Compiler compiler(model, options);
+  compiler.prepare({model.graph->inputs[0]->type, model.graph->inputs[1]->type});
+  const auto engine = compiler.engine();
   std::vector<std::string> kernels;
   for (const Step& step : engine->prepared()[0].plan->steps)
     kernels.push_back(step.kernel ? step.kernel->name : "");

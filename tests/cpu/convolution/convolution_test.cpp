@@ -2,6 +2,7 @@
 #include "cpu/one_kernel.h"
 #include "passes/rewriting.h"
 #include "vernier/backends/shared/epilogue.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier::cpu {
@@ -64,7 +65,7 @@ std::string fused(const std::string& graph) {
   Model model = parse_graph(graph);
   const auto data = random_data(*model.graph, 1);
   const auto expected = run_reference(model, data).outputs;
-  Session session(Engine::build(model));
+  Session session(compile(model));
   const auto actual = session.run(data);
   const auto wanted = expected[0].tensor.to_doubles();
   const auto is = actual.at(model.graph->outputs[0]->name).tensor.to_doubles();

@@ -6,6 +6,7 @@
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/engine/session.h"
 
@@ -69,8 +70,9 @@ struct Result {
 };
 
 Result run(const Model& model, const PlanChoices& choices, const NamedData& data) {
-  const auto engine = Engine::build(model);
-  engine->prepare({model.graph->inputs[0]->type}, &choices);
+  Compiler compiler(model);
+  compiler.prepare({model.graph->inputs[0]->type}, choices);
+  const auto engine = compiler.engine();
   Result result{Session(engine).run(data).at("y").as_tensor(), {}};
   for (const Step& step : engine->prepared()[0].plan->steps) {
     if (step.node != nullptr && step.kernel) result.kernels.push_back(step.kernel->name);
@@ -167,8 +169,9 @@ TEST_F(PointwiseDepthwise, NumbersThatAreNone) {
 TEST_F(PointwiseDepthwise, ThePlannedReferenceRoundsBetween) {
   const Model model = model_of({.inputs = 64, .first_end = "Swish", .second_end = "Swish"}, kBf16);
   const NamedData data = random_data(*model.graph, 7);
-  const auto engine = Engine::build(model);
-  engine->prepare({model.graph->inputs[0]->type}, &kTogether);
+  Compiler compiler(model);
+  compiler.prepare({model.graph->inputs[0]->type}, kTogether);
+  const auto engine = compiler.engine();
   const auto is = Session(engine).run(data).at("y").as_tensor().to_doubles();
   const auto planned = PlannedRunner(engine).run(data, {}).find("y")->datum.as_tensor().to_doubles();
   const auto declared = run_reference(model, data).outputs[0].as_tensor().to_doubles();

@@ -1,5 +1,6 @@
 // Epilogues of contractions against the reference.
 #include "passes/rewriting.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
@@ -24,7 +25,7 @@ TEST(Epilogue, OneFunctionWithDifferentParameters) {
     })");
     const auto data = random_data(*model.graph, 1);
     const auto expected = run_reference(model, data).outputs;
-    Session session(Engine::build(model));
+    Session session(compile(model));
     const auto actual = session.run(data);
     for (size_t i = 0; i < 2; ++i) {
       const auto a = expected[i].tensor.to_doubles();
@@ -46,7 +47,7 @@ TEST(Epilogue, BoundsOfClipThatAreLeftOut) {
     }})",
                                                 attributes, version));
     const NamedData data{{"x", Tensor::from<float>(ElementType::kFloat, {1, 1}, {x})}};
-    const float y = Session(Engine::build(model)).run(data).at("y").tensor.values<float>()[0];
+    const float y = Session(compile(model)).run(data).at("y").tensor.values<float>()[0];
     EXPECT_EQ(y, run_reference(model, data).outputs[0].tensor.values<float>()[0]);
     return y;
   };

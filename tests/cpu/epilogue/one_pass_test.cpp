@@ -8,6 +8,7 @@
 #include "vernier/backends/cpu/epilogue/tile_store.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
@@ -135,9 +136,10 @@ Model convolution(int64_t channels, const Dims& weights, int64_t group, const st
 void expect(const Model& model, const std::string& tactic, const std::string& kernel,
             double tolerance = 0x1p-6) {
   const NamedData data = random_data(*model.graph, 5);
-  const auto engine = Engine::build(model);
+  Compiler compiler(model);
   const PlanChoices choices{Layout::kChannelsLast, {{"y", tactic}}};
-  engine->prepare({model.graph->inputs[0]->type}, &choices);
+  compiler.prepare({model.graph->inputs[0]->type}, choices);
+  const auto engine = compiler.engine();
   int taken = 0;
   for (const Step& step : engine->prepared()[0].plan->steps)
     taken += step.kernel && step.kernel->name == kernel ? 1 : 0;

@@ -113,7 +113,7 @@ TEST(TileScope, MustBeThereForTiles) {
 }
 
 TEST_P(Tiles, RowsDepthsAndColumns) {
-  for (const int64_t rows : {16, 17, 33, 100}) {
+  for (const int64_t rows : {4, 7, 16, 17, 33, 100}) {
     for (const int64_t depth : {8, 31, 64, 200}) {
       for (const int64_t columns : {8, 16, 17, 32, 72}) {
         expect({{"MatMul", 13}, {noise({rows, depth}, 1), noise({depth, columns}, 2)}, {1}});

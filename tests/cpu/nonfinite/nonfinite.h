@@ -3,6 +3,7 @@
 
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/cpu_backend.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier::nonfinite {
@@ -97,17 +98,19 @@ inline void expect_as_reference(const Model& model, std::span<const NamedData> d
   for (const NamedData& each : data)
     wanted.push_back(run_reference(model, each).outputs[0].as_tensor().to_doubles());
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {
-    const auto engine = Engine::build(model);
+    Compiler compiler(model);
     const PlanChoices choices{layout, {}};
-    engine->prepare(types_of(model), &choices);
+    compiler.prepare(types_of(model), choices);
+    const auto engine = compiler.engine();
     Recorder recorder;
     PackedConstants packed;
-    engine->plan_with(*engine->prepared()[0].plan, recorder, packed);
+    engine->planner().plan_again(*engine->prepared()[0].plan, recorder, packed);
     std::vector<PlanChoices> ways = {choices};
     for (const auto& tactic : recorder.found) ways.push_back({layout, {{tactic.first, tactic.second}}});
     for (const PlanChoices& way : ways) {
-      const auto again = Engine::build(model);
-      again->prepare(types_of(model), &way);
+      Compiler compiler_again(model);
+      compiler_again.prepare(types_of(model), way);
+      const auto again = compiler_again.engine();
       const Plan& plan = *again->prepared()[0].plan;
       Session session(again);
       for (size_t i = 0; i < data.size(); ++i) {

@@ -1,5 +1,6 @@
 // Pointwise kernels against the reference: operators by type, broadcasting, layouts, tails, groups.
 #include "cpu/one_kernel.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 #include "vernier/ir/text.h"
 
@@ -142,7 +143,7 @@ TEST(Pointwise, LayoutsOfImages) {
 // A model run by the engine: its plan holds one group, and nothing falls back.
 void expect_one_group(const std::string& text, double tolerance) {
   const Model model = parse_model(text);
-  Session session(Engine::build(model, {}));
+  Session session(compile(model, {}));
   NamedData data;
   unsigned seed = 0;
   for (const Value* input : model.graph->inputs)

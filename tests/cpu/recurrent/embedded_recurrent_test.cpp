@@ -1,6 +1,7 @@
 // Recurrent operators that take their input from the rows of a constant table.
 #include "cpu/one_kernel.h"
 #include "passes/rewriting.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 
 namespace vernier::cpu {
@@ -54,8 +55,9 @@ struct Embedded {
     const auto expected = run_reference(given, ids(0)).outputs;
     BuildOptions options;
     options.tune.approximate = false;  // else it depends on times which kernel it is
-    const auto engine = Engine::build(given, options);
-    engine->prepare({given.graph->inputs[0]->type});
+    Compiler compiler(given, options);
+    compiler.prepare({given.graph->inputs[0]->type});
+    const auto engine = compiler.engine();
     std::vector<std::string> kernels;
     for (const Step& step : engine->prepared()[0].plan->steps)
       kernels.push_back(step.kernel ? step.kernel->name : "");
@@ -95,7 +97,7 @@ TEST(EmbeddedRecurrent, OperatorsOrdersAndDirections) {
 
 TEST(EmbeddedRecurrent, AWordThatIsNotInTheTableIsRefused) {
   const Embedded embedded;
-  Session session(Engine::build(embedded.model()));
+  Session session(compile(embedded.model()));
   EXPECT_NO_THROW(session.run(embedded.ids(-7)));
   EXPECT_THROW(session.run(embedded.ids(7)), Error);
   EXPECT_THROW(session.run(embedded.ids(-8)), Error);

@@ -5,6 +5,7 @@
 
 #include "engine/as_reference.h"
 #include "engine/weighted_model.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
 
@@ -107,7 +108,7 @@ TEST(PlansOnDemand, RefuseSizesThatDoNotFitTheNodes) {
     const %w = f32[4, 2] hex"0000803f000000400000004000000040000000bf0000003f0000803f00000040"
     %y: f32[*] = MatMul(%x, %w) version 13 @"y" from ["y"]
   })");
-  Session session(Engine::build(model));
+  Session session(compile(model));
   expect_as_reference(model, session, {{"x", ramp({3, 4})}});
   for (const int64_t columns : {2, 5, 0}) {
     try {
@@ -122,7 +123,7 @@ TEST(PlansOnDemand, RefuseSizesThatDoNotFitTheNodes) {
 
 TEST(PlansOnDemand, ComputeWhatTheReferenceDoes) {
   const Model model = heads();
-  Session session(Engine::build(model));
+  Session session(compile(model));
   for (const auto& [batch, sequence] : {std::pair<int64_t, int64_t>{1, 5}, {2, 5}, {1, 1}, {1, 5}, {3, 33}}) {
     const NamedData data{{"x", noise({batch, sequence, 64}, 3, 1)}};
     const auto made = session.run(data);
@@ -141,7 +142,7 @@ TEST(PlansOnDemand, PackNothingAgainAndKeepKernels) {
     %p: f32[*] = MatMul(%x, %w0) version 13 @"p" from ["p"]
     %all: f32[*] = Concat(%past, %p) {axis = 0} version 13 @"all" from ["all"]
   })");
-  const auto engine = Engine::build(model);
+  const auto engine = compile(model);
   Session session(engine);
   const auto data = [](int64_t past) {
     return NamedData{{"x", noise({1, 64}, 1, 1)}, {"past", noise({past, 64}, 2, 1)}};

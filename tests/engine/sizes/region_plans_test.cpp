@@ -6,6 +6,7 @@
 #include "engine/as_reference.h"
 #include "engine/weighted_model.h"
 #include "vernier/backends/installed/drivers.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/sizes/learned_sizes.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
@@ -61,7 +62,7 @@ NamedData growing(int64_t rows, int64_t trips) {
 
 TEST(RegionPlans, ALoopInWhichSomethingGrowsComputesAsTheReference) {
   const Model model = with_weights(kGrowing);
-  Session session(Engine::build(model));
+  Session session(compile(model));
   for (const auto& [rows, trips] : {std::pair{1, 12}, {1, 12}, {5, 3}, {40, 6}, {1, 0}, {2, 1}})
     expect_as_reference(model, session, growing(rows, trips));
 }
@@ -142,7 +143,7 @@ Model branching(bool reads_sizes) {
 TEST(RegionPlans, PlansWithRegionsAreResizedToo) {
   for (const bool reads_sizes : {false, true}) {
     const Model model = branching(reads_sizes);
-    Session session(Engine::build(model));
+    Session session(compile(model));
     int resized = 0;
     for (int64_t rows = 1; rows < 12; ++rows) {
       for (const bool first : {true, false}) {
@@ -158,7 +159,7 @@ TEST(RegionPlans, PlansWithRegionsAreResizedToo) {
 // The plans that sessions keep of regions do not grow with the number of sizes.
 TEST(RegionPlans, ProgramsOfRegionsAreShared) {
   const Model model = branching(false);
-  const auto engine = Engine::build(model);
+  const auto engine = compile(model);
   Session session(engine);
   std::set<const Program*> programs;
   for (int64_t rows = 1; rows < 30; ++rows) {

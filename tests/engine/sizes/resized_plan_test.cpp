@@ -3,6 +3,7 @@
 
 #include "engine/as_reference.h"
 #include "engine/weighted_model.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/exec/planning/resizable_plan.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/infer_graph.h"
@@ -75,7 +76,7 @@ struct Sizes {
 
 TEST(ResizedPlan, IsTheOneThatWouldBeMadeFromTheBeginning) {
   const Model model = decoder();
-  const auto engine = Engine::build(model);
+  const auto engine = compile(model);
   Session session(engine);
   int resized = 0;
   for (const auto& [batch, sequence, past] : {Sizes{1, 4, 0},
@@ -114,7 +115,7 @@ TEST(ResizedPlan, IsTheOneThatWouldBeMadeFromTheBeginning) {
 
 // Where a view becomes a copy the steps are others.
 TEST(ResizedPlan, IsNotMadeWhereAViewIsNoMore) {
-  const auto engine = Engine::build(decoder());
+  const auto engine = compile(decoder());
   Session session(engine);
   session.run(inputs_of(1, 4, 8));
   const NamedData batches = inputs_of(2, 4, 8);
@@ -199,7 +200,7 @@ TEST(ResizedPlan, IsNotMadeWhereAGroupBecomesOneStep) {
 
 // Kernels that did not change are not made again.
 TEST(ResizedPlan, KeepsKernelsWhoseSizesStay) {
-  const auto engine = Engine::build(decoder());
+  const auto engine = compile(decoder());
   Session session(engine);
   const NamedData first = inputs_of(1, 2, 8), longer = inputs_of(1, 2, 9);
   session.run(first);
@@ -218,7 +219,7 @@ TEST(ResizedPlan, KeepsKernelsWhoseSizesStay) {
 // A plan that nobody runs any more takes the sizes that come next: as many plans as a session has, and one,
 // serve all. With one thread none is made ahead.
 TEST(ResizedPlan, IsTheOneBeforeWithOtherSizes) {
-  const auto engine = Engine::build(decoder());
+  const auto engine = compile(decoder());
   Session session(engine, 1);
   session.run(inputs_of(1, 2, 8));
   std::set<const Plan*> plans;
@@ -237,7 +238,7 @@ TEST(ResizedPlan, IsTheOneBeforeWithOtherSizes) {
 // A plan that is made ahead of sizes that grow is the one that would be made when they come.
 TEST(ResizedPlan, MayBeMadeAhead) {
   const Model model = decoder();
-  Session session(Engine::build(model), 2), plain(Engine::build(model), 1);
+  Session session(compile(model), 2), plain(compile(model), 1);
   for (int64_t past = 8; past < 40; ++past) {
     const NamedData inputs = inputs_of(1, 2, past);
     const auto ahead = session.run(inputs), expected = plain.run(inputs);
@@ -248,7 +249,7 @@ TEST(ResizedPlan, MayBeMadeAhead) {
 
 // One that a session holds stays as it is, whatever others run.
 TEST(ResizedPlan, StaysWhileItIsHeld) {
-  const auto engine = Engine::build(decoder());
+  const auto engine = compile(decoder());
   Session session(engine), other(engine);
   session.run(inputs_of(1, 2, 8));
   const auto held = session.plan(inputs_of(1, 2, 9));
@@ -260,7 +261,7 @@ TEST(ResizedPlan, StaysWhileItIsHeld) {
 // A program forgets plans, and the engine those to begin from; what is made of them lives on.
 TEST(ResizedPlan, OutlivesWhatItWasMadeFrom) {
   const Model model = decoder();
-  const auto engine = Engine::build(model);
+  const auto engine = compile(model);
   Session session(engine);
   session.run(inputs_of(1, 2, 8));
   const NamedData inputs = inputs_of(1, 2, 9);

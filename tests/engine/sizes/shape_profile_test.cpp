@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "passes/rewriting.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/engine/session.h"
 #include "vernier/ir/clone.h"
 
@@ -39,8 +40,10 @@ Model pointwise_depthwise() {
 
 // By its name the batch of both inputs is one size, and then there is nothing to expand.
 TEST(DimensionNames, TwoSizesOfOneNameRunAsTwoNames) {
-  const auto engine = Engine::build(pointwise_depthwise());
-  Session session(engine);
+  Compiler compiler(pointwise_depthwise());
+  compiler.prepare(
+      {ValueType::of(ElementType::kFloat, Shape{2, 3}), ValueType::of(ElementType::kFloat, Shape{1, 3})});
+  Session session(compiler.engine());
   const auto rows_for = [&](int64_t x, int64_t y) {
     const auto results =
         session.run({{"x", Tensor(ElementType::kFloat, {x, 3})}, {"y", Tensor(ElementType::kFloat, {y, 3})}});
@@ -49,16 +52,15 @@ TEST(DimensionNames, TwoSizesOfOneNameRunAsTwoNames) {
   EXPECT_EQ(rows_for(4, 1), 4);
   EXPECT_EQ(rows_for(4, 4), 4);
   EXPECT_EQ(rows_for(1, 5), 5);
-  engine->prepare(
-      {ValueType::of(ElementType::kFloat, Shape{2, 3}), ValueType::of(ElementType::kFloat, Shape{1, 3})});
   EXPECT_EQ(rows_for(2, 1), 2);
 }
 
 // An engine from a file has no graph in which the sizes are two.
 TEST(DimensionNames, EngineOfAFileRefusesTwoSizesOfOneName) {
-  auto engine = Engine::build(pointwise_depthwise());
-  Engine::Content content{clone(engine->graph()), {}, engine->precision(), engine->content().nodes, 0};
-  Session session(Engine::restore(std::move(content), {}));
+  const auto engine = compile(pointwise_depthwise());
+  EngineContent content{clone(engine->graph()), {}, engine->precision(), engine->content().nodes, 0};
+  const auto planner = std::make_shared<Planner>(std::move(content), BuildOptions());
+  Session session(std::make_shared<const Engine>(planner, std::vector<PreparedPlan>(), TunedChoices()));
   const auto run = [&](int64_t y) {
     return refusal([&] {
       session.run({{"x", Tensor(ElementType::kFloat, {4, 3})}, {"y", Tensor(ElementType::kFloat, {y, 3})}});
@@ -71,7 +73,7 @@ TEST(DimensionNames, EngineOfAFileRefusesTwoSizesOfOneName) {
 TEST(ShapeProfile, SizesInsideRunAndOthersAreRefusedByName) {
   BuildOptions options;
   options.profiles = {rows(1, 2, 4), rows(16, 16, 32)};
-  Session session(Engine::build(model(), options));
+  Session session(compile(model(), options));
   const auto run = [&](int64_t size) {
     return refusal([&] { session.run({{"x", Tensor(ElementType::kFloat, {size, 3})}}); });
   };
@@ -89,7 +91,7 @@ TEST(ShapeProfile, MustFitTheModel) {
     return refusal([&] {
       BuildOptions options;
       options.profiles = {std::move(profile)};
-      Engine::build(model(), options);
+      compile(model(), options);
     });
   };
   EXPECT_EQ(build(rows(1, 1, 1)), "");

@@ -75,7 +75,7 @@ constexpr const char* kProducts = R"(graph "g" (%x: f32[N, 64], %w1: f32[64, 96]
 
 using TunedSizesTest = EngineFileTest;
 
-std::shared_ptr<Engine> built_for(const Model& model, bool deterministic) {
+std::shared_ptr<const Engine> built_for(const Model& model, bool deterministic) {
   BuildOptions options;
   options.deterministic = deterministic;
   options.profiles = {{{{"x", {{8, 128, 1024}, {64, 64, 64}}}}}};
@@ -103,7 +103,7 @@ TEST_F(TunedSizesTest, AProfileIsTunedBetweenItsEndsAndFilesKeepIt) {
   for (size_t i = 0; i < built->tuned().all().size(); ++i)
     EXPECT_EQ(loaded->tuned().all()[i]->choices, built->tuned().all()[i]->choices) << i;
   // Sizes that come at run time take the nearest choices, of a plan or not.
-  const auto choices_at = [&](const std::shared_ptr<Engine>& engine, int64_t rows) {
+  const auto choices_at = [&](const std::shared_ptr<const Engine>& engine, int64_t rows) {
     return Session(engine).plan({{"x", noise({rows, 64}, 3, 1)}})->choices;
   };
   for (const auto& [rows, nearest] : {std::pair{40, 3}, {300, 4}, {90, 0}, {700, 2}}) {

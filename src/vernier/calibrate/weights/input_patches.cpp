@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "vernier/base/hash.h"
+#include "vernier/compile/compiler.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/support/nn/convolution.h"
 #include "vernier/ops/support/nn/im2col.h"
@@ -82,7 +83,7 @@ LayerInputs::LayerInputs(const Model& model, const std::vector<LayerWeights>& la
   }
   BuildOptions options;
   options.deterministic = true;
-  session_.emplace(Engine::build(shown, options));
+  session_.emplace(compile(shown, options));
 }
 
 void LayerInputs::run(const NamedData& inputs, uint64_t sample_hash, std::vector<InputPatches>& patches) {

@@ -2,8 +2,8 @@
 
 #include "vernier/backends/cpu/driver.h"
 #include "vernier/cli/options/engine_options.h"
+#include "vernier/compile/pipelines.h"
 #include "vernier/data/input_shapes.h"
-#include "vernier/engine/pipelines.h"
 #include "vernier/engine/workspace.h"
 
 namespace vernier {

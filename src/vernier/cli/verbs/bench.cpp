@@ -74,7 +74,7 @@ Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
 // Holds the engine that is measured: built from a model, or loaded from a file.
 struct Measured {
   ImportedModel imported;  // of an engine file: its graph, for data to be made for
-  std::shared_ptr<Engine> engine;
+  std::shared_ptr<const Engine> engine;
   Sample sample;
 };
 
@@ -134,8 +134,10 @@ void build_engine(Measured& tested, const Options& options, uint64_t seed, Bench
   const BuildOptions build = options.build.options(model);
   ProofOptions how;
   how.seed = seed;
-  BuiltEngine made =
-      Builder(model, build).build({tested.sample}, options.no_verify ? Judge::kNever : Judge::kAlways, how);
+  Builder builder(model, build);
+  // Perhaps a profile holds these sizes, and is tuned at others only.
+  builder.add_sizes(input_types(builder.engine()->graph(), tested.sample.inputs));
+  BuiltEngine made = builder.build({tested.sample}, options.no_verify ? Judge::kNever : Judge::kAlways, how);
   tested.engine = std::move(made.engine);
   report.build_s = made.build_seconds;
   report.environment["accuracy"] =
@@ -145,11 +147,6 @@ void build_engine(Measured& tested, const Options& options, uint64_t seed, Bench
     report.environment[fmt::format("build note {}", i + 1)] = made.notes[i];
   for (const QuarantinedTactic& each : quarantined_tactics(*tested.engine))
     report.environment[fmt::format("in quarantine {}", ++quarantined)] = each.text();
-  // Perhaps a profile holds these sizes, and was prepared for others only.
-  const auto types = input_types(tested.engine->graph(), tested.sample.inputs);
-  const auto& prepared = tested.engine->prepared();
-  if (std::none_of(prepared.begin(), prepared.end(), [&](const auto& each) { return each.inputs == types; }))
-    tested.engine->prepare(types);
   options.build.save_timings(build);
 }
 

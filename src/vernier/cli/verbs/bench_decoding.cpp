@@ -48,8 +48,8 @@ void DecodingArguments::choose_branch(const Model& model, NamedData& inputs) {
                               std::vector<double>{merged->with_past ? 1.0 : 0.0});
 }
 
-BenchReport::Decoding DecodingArguments::measure(const std::shared_ptr<Engine>& engine, const Model& model,
-                                                 const std::vector<InputShapes>& shapes,
+BenchReport::Decoding DecodingArguments::measure(const std::shared_ptr<const Engine>& engine,
+                                                 const Model& model, const std::vector<InputShapes>& shapes,
                                                  uint64_t seed) const {
   const DecoderSizes sizes(engine->graph(), given_symbols(model, shapes));
   const auto draw = [&](const DecoderSizes::Sizes& wanted) {

@@ -18,7 +18,7 @@ class DecodingArguments {
   InputShapes sizes_of_a_token(const Model& model, const std::vector<InputShapes>& shapes) const;
   // Makes data of that token choose the decoder with a past, where there are two in the model.
   static void choose_branch(const Model& model, NamedData& inputs);
-  BenchReport::Decoding measure(const std::shared_ptr<Engine>& engine, const Model& model,
+  BenchReport::Decoding measure(const std::shared_ptr<const Engine>& engine, const Model& model,
                                 const std::vector<InputShapes>& shapes, uint64_t seed) const;
 
  private:

@@ -14,11 +14,13 @@
 #include "vernier/cli/progress.h"
 #include "vernier/cli/verb.h"
 #include "vernier/cli/verbs/report_parts.h"
+#include "vernier/compile/pipelines.h"
+#include "vernier/compile/refit.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/file/engine_io.h"
-#include "vernier/engine/pipelines.h"
+#include "vernier/engine/plan_pipeline.h"
 #include "vernier/engine/quarantine.h"
 #include "vernier/engine/session.h"
 #include "vernier/page/sentences.h"
@@ -53,8 +55,8 @@ std::string pipeline_text() {
 }
 
 // Adds what the steps without a kernel take at the sizes of a plan, measured on random inputs, once warm.
-void add_fallback_costs(BuildReport::Plan& plan, const Engine::Prepared& prepared, const Model& model,
-                        const std::shared_ptr<Engine>& engine, uint64_t seed) {
+void add_fallback_costs(BuildReport::Plan& plan, const PreparedPlan& prepared, const Model& model,
+                        const std::shared_ptr<const Engine>& engine, uint64_t seed) {
   const auto fallbacks = std::count_if(plan.steps.begin(), plan.steps.end(),
                                        [](const BuildReport::Step& step) { return step.kernel.empty(); });
   if (fallbacks == 0) {
@@ -78,8 +80,9 @@ void add_fallback_costs(BuildReport::Plan& plan, const Engine::Prepared& prepare
   plan.fallback = {fallback.steps, fallback.share};
 }
 
-void describe(BuildReport& report, const std::shared_ptr<Engine>& built, const Model& model, uint64_t seed) {
-  Engine& engine = *built;
+void describe(BuildReport& report, const std::shared_ptr<const Engine>& built, const Model& model,
+              uint64_t seed) {
+  const Engine& engine = *built;
   for (const PassRecord& pass : engine.passes()) {
     if (pass.rewrites > 0)
       report.passes.push_back({pass.name, std::string(numerical_class_name(pass.numerics)), pass.rewrites});
@@ -134,8 +137,8 @@ BuiltEngine refit(const Options& options, const Model& model, const BuildOptions
 }
 
 // Builds and judges as the options say, and notes it in the report.
-std::shared_ptr<Engine> build(const Options& options, const Model& model, uint64_t seed,
-                              BuildReport& report) {
+std::shared_ptr<const Engine> build(const Options& options, const Model& model, uint64_t seed,
+                                    BuildReport& report) {
   if (!options.refit.empty()) options.build.require_none_for_refit();
   const BuildOptions build_options = options.build.options(model);
   ProofOptions how;
@@ -150,14 +153,14 @@ std::shared_ptr<Engine> build(const Options& options, const Model& model, uint64
   report.certificate = std::move(made.certificate);
   report.verdict_s = made.verdict_seconds;
   for (std::string& note : made.notes) report.notes.push_back(std::move(note));
-  for (const std::string& tactic : made.engine->offered_tactics()) report.tactics.push_back(tactic);
+  for (const std::string& tactic : made.engine->tuning().offered) report.tactics.push_back(tactic);
   for (const QuarantinedTactic& each : quarantined_tactics(*made.engine))
     report.quarantine.push_back(
         {each.tactic, each.request, {each.nodes.begin(), each.nodes.end()}, each.reason, each.text()});
   return made.engine;
 }
 
-void save(Engine& engine, const Options& options, const std::string& hash, BuildReport& report) {
+void save(const Engine& engine, const Options& options, const std::string& hash, BuildReport& report) {
   const auto start = Clock::now();
   SaveOptions save;
   save.certificate = report.certificate;
@@ -185,7 +188,7 @@ std::string why_not_written(const Certificate& certificate, int level) {
          "--data, or --no-verify";
 }
 
-void write_page(const Options& options, const BuildReport& report, const Graph& graph, Engine& engine) {
+void write_page(const Options& options, const BuildReport& report, const Graph& graph, const Engine& engine) {
   const auto& prepared = engine.prepared();
   const Plan* plan = prepared.empty() ? nullptr : prepared.front().plan.get();
   write_page(options.page, {.verdict = std::string(verdict_name(

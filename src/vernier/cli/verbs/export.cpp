@@ -9,7 +9,7 @@
 #include "vernier/cli/target_findings.h"
 #include "vernier/cli/verb.h"
 #include "vernier/cli/verify_export.h"
-#include "vernier/engine/make_content.h"
+#include "vernier/compile/make_content.h"
 #include "vernier/ir/clone.h"
 #include "vernier/passes/opset/raise_opset.h"
 #include "vernier/precision/rules.h"

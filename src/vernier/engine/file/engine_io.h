@@ -17,10 +17,10 @@ struct SaveOptions {
 
 // Writes the engine with all plans it has prepared. Atomic: a reader sees the old file or the new. Throws
 // usage_error for an engine with a fault in it.
-void save_engine(Engine& engine, const std::filesystem::path& path, const SaveOptions& options);
+void save_engine(const Engine& engine, const std::filesystem::path& path, const SaveOptions& options);
 
 struct LoadedEngine {
-  std::shared_ptr<Engine> engine;
+  std::shared_ptr<const Engine> engine;
   Manifest manifest;
 };
 
@@ -33,11 +33,5 @@ LoadedEngine load_engine(const std::filesystem::path& path);
 
 // What the file says, without making an engine of it: works for files of other machines, too.
 Manifest read_manifest(const std::filesystem::path& path);
-
-// The engine of a stripped file with the weights of the model it was built from, or of one of equal
-// structure: built with the options and choices that the file records; of `options` only the timing cache and
-// the fault count. Throws bad_input where the model's graph is another.
-std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Model& model,
-                                     const BuildOptions& options);
 
 }  // namespace vernier

@@ -1,5 +1,4 @@
 #include "vernier/backends/installed/drivers.h"
-#include "vernier/base/thread_limit.h"
 #include "vernier/engine/file/engine_file.h"
 #include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/file/recorded_options.h"
@@ -120,21 +119,6 @@ void require_same_place(const Manifest& manifest) {
         .advise("give it some: vernier build MODEL --refit FILE");
 }
 
-// The same choices must give the same kernels, else the file's accuracy verdict is not of this engine.
-void require_same_kernels(const Manifest::Plan& recorded, const Plan& made) {
-  if (made.steps.size() != recorded.steps.size())
-    throw unsupported("the plan has {} steps here, and had {}", made.steps.size(), recorded.steps.size())
-        .advise("build the engine here again");
-  const auto steps = describe_steps(made);
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const StepDescription &had = recorded.steps[i], &has = steps[i];
-    if (has.kernel == had.kernel && has.device == had.device) continue;
-    throw unsupported("step {} was built with the kernel '{}' on {}, here it would be '{}' on {}", i,
-                      had.kernel, had.device, has.kernel, has.device)
-        .advise("build the engine here again");
-  }
-}
-
 // What graphs are read from, as long as one is to be read.
 struct Graphs {
   EngineFile file;
@@ -149,7 +133,7 @@ struct Graphs {
   }
 };
 
-void give_payloads(const EngineFile& file, const Manifest& manifest, const Engine& engine) {
+void give_payloads(const EngineFile& file, const Manifest& manifest, const EngineKernels& kernels) {
   std::vector<Payloads> payloads(manifest.devices.size());
   for (size_t i = 0; i < manifest.payloads.size(); ++i) {
     const auto& [name, device] = manifest.payloads[i];
@@ -158,7 +142,7 @@ void give_payloads(const EngineFile& file, const Manifest& manifest, const Engin
                       payloads.size());
     payloads[device].emplace(name, file.text(SectionKind::kPayload, i));
   }
-  const auto accelerators = engine.accelerators();
+  const auto accelerators = kernels.steered_accelerators();
   for (size_t i = 0; i < payloads.size(); ++i) accelerators.at(i)->take(payloads[i]);
 }
 
@@ -172,14 +156,19 @@ LoadedEngine load(const EngineFile& file, const std::filesystem::path& path) {
   options.accelerators = drivers_of(manifest.devices);
   const auto graphs =
       std::make_shared<const Graphs>(Graphs{file, Constants(file, manifest, options.accelerators)});
-  loaded.engine = Engine::restore({graphs->parse(SectionKind::kGraph, 0), manifest.passes, manifest.precision,
-                                   manifest.nodes, manifest.structure},
-                                  options);
-  graphs->constants.give(loaded.engine->packed());
-  give_payloads(file, manifest, *loaded.engine);
+  const auto planner =
+      std::make_shared<Planner>(EngineContent{graphs->parse(SectionKind::kGraph, 0), manifest.passes,
+                                              manifest.precision, manifest.nodes, manifest.structure},
+                                options);
+  planner->files().add(file.file());
+  graphs->constants.give(planner->packed());
+  give_payloads(file, manifest, planner->kernels());
+  TunedChoices tuned;
+  std::vector<RestoredPlan::Recipe> recorded;
   for (size_t i = 0; i < manifest.plans.size(); ++i) {
     const Manifest::Plan& plan = manifest.plans[i];
     TunedSizes sizes = plan.sizes();
+    tuned.add(sizes);
     const auto in_file = [path](const auto& work) {
       try {
         return work();
@@ -187,12 +176,13 @@ LoadedEngine load(const EngineFile& file, const std::filesystem::path& path) {
         throw error.in_file(path);
       }
     };
-    loaded.engine->restore_plan(
-        {std::move(sizes.inputs), std::move(sizes.choices), plan.threads, plan.arena_bytes,
-         [=] { return in_file([&] { return graphs->parse(SectionKind::kPlan, i); }); },
-         [=](const Plan& made) { in_file([&] { require_same_kernels(plan, made); }); }});
+    recorded.push_back({std::move(sizes.inputs), std::move(sizes.choices), plan.threads, plan.arena_bytes,
+                        [=] { return in_file([&] { return graphs->parse(SectionKind::kPlan, i); }); },
+                        [=](const Plan& made) { in_file([&] { plan.require_same_kernels(made); }); }});
   }
-  for (const Manifest::Tuned& tuned : manifest.tuned) loaded.engine->keep_choices(tuned.sizes());
+  for (const Manifest::Tuned& each : manifest.tuned) tuned.add(each.sizes());
+  loaded.engine = std::make_shared<const Engine>(planner, std::vector<PreparedPlan>(), std::move(tuned),
+                                                 Tuning(), std::move(recorded));
   return loaded;
 }
 
@@ -213,7 +203,6 @@ LoadedEngine load_engine(const std::filesystem::path& path) {
       }
       file.compare_all();
     });
-    loaded.engine->files().add(file.file());
     return loaded;
   } catch (Error& error) {
     throw error.in_file(path);
@@ -226,29 +215,6 @@ Manifest read_manifest(const std::filesystem::path& path) {
   } catch (Error& error) {
     throw error.in_file(path);
   }
-}
-
-std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Model& model,
-                                     const BuildOptions& options) {
-  const Manifest manifest = read_manifest(path);
-  require_structure(*model.graph, manifest.structure, manifest.nodes);
-  BuildOptions recorded = manifest.build;
-  recorded.profiles = manifest.profiles;
-  recorded.accelerators = drivers_of(manifest.devices);
-  recorded.timing_cache = options.timing_cache;
-  recorded.fault = options.fault;
-  auto engine = Engine::build(model, recorded);
-  for (const Manifest::Plan& plan : manifest.plans) {
-    const ThreadLimit scope(plan.threads);
-    const TunedSizes sizes = plan.sizes();
-    if (sizes.inputs.size() != engine->graph().inputs.size())
-      throw bad_input("the model has {} inputs, the engine {}", engine->graph().inputs.size(),
-                      sizes.inputs.size());
-    engine->prepare(sizes.inputs, &sizes.choices);
-    require_same_kernels(plan, *engine->prepared().back().plan);
-  }
-  for (const Manifest::Tuned& tuned : manifest.tuned) engine->keep_choices(tuned.sizes());
-  return engine;
 }
 
 }  // namespace vernier

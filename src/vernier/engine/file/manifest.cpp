@@ -196,6 +196,20 @@ TunedSizes Manifest::Tuned::sizes() const {
   throw bad_input("the engine file names the layout '{}', which is not known", images);
 }
 
+void Manifest::Plan::require_same_kernels(const vernier::Plan& made) const {
+  if (made.steps.size() != steps.size())
+    throw unsupported("the plan has {} steps here, and had {}", made.steps.size(), steps.size())
+        .advise("build the engine here again");
+  const auto made_steps = describe_steps(made);
+  for (size_t i = 0; i < made_steps.size(); ++i) {
+    const StepDescription &had = steps[i], &has = made_steps[i];
+    if (has.kernel == had.kernel && has.device == had.device) continue;
+    throw unsupported("step {} was built with the kernel '{}' on {}, here it would be '{}' on {}", i,
+                      had.kernel, had.device, has.kernel, has.device)
+        .advise("build the engine here again");
+  }
+}
+
 std::string Manifest::json() const {
   const auto describe = [](const auto& entry) { return json_of(entry); };
   const Json json = {

@@ -38,6 +38,9 @@ struct Manifest {
   struct Plan : Tuned {
     Plan() = default;
     explicit Plan(Tuned choices) : Tuned(std::move(choices)) {}
+    // Throws unsupported unless the plan that was made of these choices has the same kernels: else the file's
+    // accuracy verdict is not of this engine.
+    void require_same_kernels(const vernier::Plan& made) const;
 
     int threads = 1;
     std::vector<StepDescription> steps;

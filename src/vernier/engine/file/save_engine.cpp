@@ -26,7 +26,7 @@ struct Constant {
 
 class Saver {
  public:
-  Saver(Engine& engine, const SaveOptions& options) : engine_(engine), options_(options) {}
+  Saver(const Engine& engine, const SaveOptions& options) : engine_(engine), options_(options) {}
 
   void save(const std::filesystem::path& path) {
     Manifest manifest = describe();
@@ -170,7 +170,7 @@ class Saver {
     return entry;
   }
 
-  Engine& engine_;
+  const Engine& engine_;
   const SaveOptions& options_;
   std::vector<std::string> texts_;
   std::map<uint64_t, Constant> constants_;
@@ -179,7 +179,7 @@ class Saver {
 
 }  // namespace
 
-void save_engine(Engine& engine, const std::filesystem::path& path, const SaveOptions& options) {
+void save_engine(const Engine& engine, const std::filesystem::path& path, const SaveOptions& options) {
   const auto& accelerators = engine.options().accelerators;
   if (engine.options().fault || std::any_of(accelerators.begin(), accelerators.end(),
                                             [](const auto& driver) { return driver->is_faulty(); }))

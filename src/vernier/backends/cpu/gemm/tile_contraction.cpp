@@ -129,9 +129,10 @@ void split_operands(const TileFormat& format, NumericsContract& contract) {
 }
 
 std::vector<std::string> tile_tactics(ElementType element, int64_t rows, const WeightOrder& order) {
-  // Fewer rows than a tile has are bound by reading the weights.
-  constexpr int64_t kLeastChannels = 8;
-  if (!has_bf16_tiles() || rows < kTileRows || order.channels < kLeastChannels ||
+  // Products of fewer rows than a tile has are bound by reading the weights. They are offered down to a
+  // quarter of them all the same: other sizes of a profile may hold the weights in the form of tiles already.
+  constexpr int64_t kLeastRows = kTileRows / 4, kLeastChannels = 8;
+  if (!has_bf16_tiles() || rows < kLeastRows || order.channels < kLeastChannels ||
       order.columns < kLeastChannels)
     return {};
   if (element == ElementType::kBFloat16) return {kOneTerm};

@@ -3,23 +3,51 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 
 #include "vernier/base/error.h"
 #include "vernier/base/threads.h"
 
-// Ends the threads of an OpenBLAS that has some; they come again when it wants them.
-extern "C" __attribute__((weak)) int blas_thread_shutdown_();  // NOLINT(readability-identifier-naming)
+// OpenBLAS has these where it has threads, and where it chooses its kernels by the processor.
+extern "C" __attribute__((weak)) int blas_thread_shutdown_();   // NOLINT(readability-identifier-naming)
+extern "C" __attribute__((weak)) void gotoblas_dynamic_init();  // NOLINT(readability-identifier-naming)
+extern "C" __attribute__((weak)) void gotoblas_dynamic_quit();  // NOLINT(readability-identifier-naming)
 
 namespace vernier::ops {
 
 namespace {
 
-// It starts them when it is loaded, and they spin for some 30 ms, just while a process loads its engine.
+// Chooses kernels by what the processor can do, where OpenBLAS takes a processor that came after it for one
+// of 2004: its products are four times as slow then. A choice of the user in OPENBLAS_CORETYPE stands.
+bool choose_kernels() {
+  if (gotoblas_dynamic_init == nullptr || gotoblas_dynamic_quit == nullptr) return false;
+  constexpr const char* kChoice = "OPENBLAS_CORETYPE";
+  if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("fma") == 0 ||
+      std::getenv(kChoice) != nullptr)
+    return false;
+  constexpr std::array<std::string_view, 5> kRecent = {"Haswell", "Zen", "SkylakeX", "Cooperlake",
+                                                       "SapphireRapids"};
+  if (std::ranges::count(kRecent, std::string_view(openblas_get_corename())) != 0) return false;
+  const bool avx512 = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+                      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  ::setenv(kChoice, avx512 ? "SkylakeX" : "Haswell", 1);
+  gotoblas_dynamic_quit();
+  gotoblas_dynamic_init();
+  ::unsetenv(kChoice);
+  return true;
+}
+
+// Both happen while the library is loaded, before any thread multiplies.
+[[maybe_unused]] const bool kKernelsChosen = choose_kernels();
+// OpenBLAS starts its threads when it is loaded, and they spin for some 30 ms, just while a process loads its
+// engine. They are ended here, and come again when it wants some.
 [[maybe_unused]] const bool kThreadsEnded = blas_thread_shutdown_ != nullptr && blas_thread_shutdown_() == 0;
 
-// A chunk that a thread takes has at least so many multiply-adds, and rows or columns, so that packing the
-// other matrix does not count.
+// A thread takes at least so many multiply-adds, and so many rows or columns that packing the other matrix
+// does not count.
 constexpr int64_t kLeastWork = int64_t{1} << 23, kLeastSide = 128;
 
 int blas_int(int64_t value) {
@@ -39,7 +67,7 @@ void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
     }
     return;
   }
-  // The threads of OpenBLAS spin between calls, and what it rounds depends on their number. Ours do neither.
+  // The threads of OpenBLAS spin between calls, and its roundings depend on their number. Ours do neither.
   [[maybe_unused]] static const bool single_threaded = (openblas_set_num_threads(1), true);
   const bool by_rows = m > n;
   const int64_t grain = std::max(kLeastSide, kLeastWork / k / std::min(m, n));

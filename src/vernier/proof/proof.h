@@ -29,7 +29,7 @@ std::vector<Sample> drawn_samples(const Model& model, const std::vector<ShapePro
 
 // Runs the samples, or drawn_samples() if there are none. `model` is what the engine was built from. Throws
 // as the engine and the data do.
-Certificate prove(const std::shared_ptr<Engine>& engine, const Model& model,
+Certificate prove(const std::shared_ptr<const Engine>& engine, const Model& model,
                   const std::vector<Sample>& samples = {}, const ProofOptions& options = {});
 
 }  // namespace vernier

@@ -21,6 +21,10 @@ struct KeptTactics {
 // tolerances of what the engine gives without any, and save most time for that. Where no sample has the sizes
 // of a plan, or there is no plan for them, what others keep is kept. The same engine, samples and timing
 // cache give the same choice.
-KeptTactics keep_tactics(Engine& engine, const std::vector<Sample>& samples, const Tolerances& tolerances);
+KeptTactics keep_tactics(const Engine& engine, const std::vector<Sample>& samples,
+                         const Tolerances& tolerances);
+
+// The engine again, each of its plans with the choices that are kept.
+std::shared_ptr<const Engine> with_kept(const Engine& engine, const KeptTactics& kept);
 
 }  // namespace vernier

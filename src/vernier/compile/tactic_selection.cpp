@@ -1,12 +1,14 @@
-#include "vernier/engine/tactic_selection.h"
+#include "vernier/compile/tactic_selection.h"
 
 #include <cmath>
 
 #include "vernier/backends/installed/drivers.h"
 #include "vernier/base/thread_limit.h"
-#include "vernier/engine/tactics.h"
+#include "vernier/compile/choose_tactics.h"
+#include "vernier/engine/workspace.h"
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/exec/probing/repeated_run.h"
+#include "vernier/ir/clone.h"
 #include "vernier/tune/exchangeable_kernels.h"
 
 namespace vernier {
@@ -21,14 +23,14 @@ constexpr double kUsable = 0.8;
 // A plan whose approximate kernels can be exchanged, run on the samples of its sizes.
 class ExchangeablePlan {
  public:
-  ExchangeablePlan(Engine& engine, const Engine::Prepared& prepared, Tuner& exact,
+  ExchangeablePlan(const Engine& engine, const PreparedPlan& prepared, Tuner& exact,
                    const Tolerances& tolerances)
       : prepared_(prepared),
         tolerances_(tolerances),
         kernels_(engine.kernels(), exact, host_driver().approximate_tactics()),
         nodes_(kernels_) {
     for (const auto& [key, form] : engine.packed().forms()) packed_.add(key, form);  // is not packed again
-    plan_ = engine.plan_with(*prepared.plan, kernels_, packed_);
+    plan_ = engine.planner().plan_again(*prepared.plan, kernels_, packed_);
   }
 
   // Of every node at every output of every sample, what it takes of the tolerance.
@@ -141,7 +143,7 @@ class ExchangeablePlan {
     }
   }
 
-  const Engine::Prepared& prepared_;
+  const PreparedPlan& prepared_;
   const Tolerances& tolerances_;
   ExchangeableKernels kernels_;
   PackedConstants packed_;
@@ -201,9 +203,9 @@ struct Findings {
   }
 };
 
-bool has_plan(Engine& engine, const std::vector<ValueType>& inputs) {
+bool has_plan(const Engine& engine, const std::vector<ValueType>& inputs) {
   return std::any_of(engine.prepared().begin(), engine.prepared().end(),
-                     [&](const Engine::Prepared& each) { return each.inputs == inputs; });
+                     [&](const PreparedPlan& each) { return each.inputs == inputs; });
 }
 
 }  // namespace
@@ -214,16 +216,17 @@ size_t approximate_nodes(const Engine& engine) {
   return nodes.count();
 }
 
-KeptTactics keep_tactics(Engine& engine, const std::vector<Sample>& samples, const Tolerances& tolerances) {
+KeptTactics keep_tactics(const Engine& engine, const std::vector<Sample>& samples,
+                         const Tolerances& tolerances) {
   const auto cache = engine.options().timing_cache ? engine.options().timing_cache
                                                    : std::make_shared<TimingCache>(timing_device());
   TuneOptions options = engine.options().tune;
   options.approximate = false;
-  Tuner exact(engine.kernels(), *cache, with_names(options));
+  Tuner exact(engine.kernels(), *cache, tuner_options(options));
   const auto approximate = host_driver().approximate_tactics();
   Findings findings;
   std::vector<std::vector<std::shared_ptr<Exchange>>> exchanges;  // by plan
-  for (const Engine::Prepared& prepared : engine.prepared()) {
+  for (const PreparedPlan& prepared : engine.prepared()) {
     const ThreadLimit scope(prepared.threads);
     ExchangeablePlan plan(engine, prepared, exact, tolerances);
     exchanges.push_back(plan.exchanges());
@@ -255,6 +258,28 @@ KeptTactics keep_tactics(Engine& engine, const std::vector<Sample>& samples, con
   }
   result.kept = kept.count();
   return result;
+}
+
+std::shared_ptr<const Engine> with_kept(const Engine& engine, const KeptTactics& kept) {
+  const EngineContent& content = engine.content();
+  const BuildOptions& options = engine.options();
+  const auto planner =
+      std::make_shared<Planner>(EngineContent{clone(*content.graph), content.passes, content.precision,
+                                              content.nodes, content.structure, content.separate},
+                                options);
+  std::vector<PreparedPlan> prepared;
+  TunedChoices tuned;
+  for (size_t i = 0; i < kept.choices.size(); ++i) {
+    const PreparedPlan& before = engine.prepared()[i];
+    const ThreadLimit scope(before.threads);
+    auto plan =
+        planner->plan(planner->specialise(planner->graph_for(before.inputs), before.inputs), kept.choices[i]);
+    require_workspace(*plan, options.workspace, options.profiles);
+    tuned.add({before.inputs, plan->choices});
+    prepared.push_back({before.inputs, std::move(plan), before.threads});
+  }
+  for (const TunedSizes& sizes : kept.between) tuned.add(sizes);
+  return std::make_shared<const Engine>(planner, std::move(prepared), std::move(tuned), engine.tuning());
 }
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-#include "vernier/builder/proof.h"
+#include "vernier/proof/proof.h"
 
 #include <chrono>
 #include <cmath>
@@ -77,7 +77,7 @@ std::vector<Sample> drawn_samples(const Model& model, const std::vector<ShapePro
   return drawn;
 }
 
-Certificate prove(const std::shared_ptr<Engine>& engine, const Model& model,
+Certificate prove(const std::shared_ptr<const Engine>& engine, const Model& model,
                   const std::vector<Sample>& samples, const ProofOptions& options) {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(options.seconds));

@@ -1,7 +1,9 @@
 // The passes of a build, in order; a pipeline is a value (`vernier build --dump-pipeline` prints it).
 #pragma once
 
-#include "vernier/backends/shared/driver.h"
+#include <set>
+#include <string>
+
 #include "vernier/passes/pass.h"
 
 namespace vernier {
@@ -11,9 +13,8 @@ namespace vernier {
 std::vector<Pass> integer_pipeline();
 std::vector<Pass> model_pipeline();
 std::vector<Pass> typed_pipeline();
-// Once for each plan, with all sizes known.
-std::vector<Pass> plan_pipeline(const GroupTraits& traits);
 
+// All passes that a build can run, those of plans (engine/plan_pipeline.h) with them.
 std::set<std::string> pass_names();
 
 }  // namespace vernier

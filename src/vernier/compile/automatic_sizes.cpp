@@ -1,4 +1,4 @@
-#include "vernier/engine/sizes/automatic_sizes.h"
+#include "vernier/compile/automatic_sizes.h"
 
 #include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/describe.h"
@@ -44,8 +44,8 @@ std::optional<InputShapes> shapes_of_ones(const Model& model) {
 
 class Search {
  public:
-  Search(const std::shared_ptr<Engine>& engine, const Model& model, uint64_t seed)
-      : engine_(engine), model_(model), seed_(seed) {}
+  Search(Compiler& compiler, const Model& model, uint64_t seed)
+      : compiler_(compiler), model_(model), seed_(seed) {}
 
   AutomaticSizes run(const std::vector<Sample>& samples) {
     if (!samples.empty()) {
@@ -65,10 +65,10 @@ class Search {
  private:
   AutomaticSizes found(const char* why) {
     AutomaticSizes result;
-    result.inputs = engine_->prepared().back().inputs;
+    result.inputs = compiler_.prepared().back().inputs;
     result.note =
         fmt::format("free dimensions are tuned at {} ({}); other sizes run with the choices made for these",
-                    free_inputs(engine_->graph(), result.inputs), why);
+                    free_inputs(compiler_.graph(), result.inputs), why);
     result.sample = std::move(sample_);
     return result;
   }
@@ -102,26 +102,26 @@ class Search {
   // False if inference refuses these sizes.
   bool may_serve(const InputShapes& shapes) {
     std::vector<ValueType> types;
-    for (const Value* input : engine_->graph().inputs) {
+    for (const Value* input : compiler_.graph().inputs) {
       const auto found = shapes.find(input->name);
       if (found == shapes.end() && !has_fixed_size(*input)) return true;  // not known before it is drawn
       types.push_back(input->type);
       if (found != shapes.end()) types.back().tensor.shape = to_shape(found->second);
     }
     try {
-      return !refuses([&] { engine_->require_sizes(types); });
+      return !refuses([&] { compiler_.require_sizes(types); });
     } catch (const Error&) {
       return true;  // no matter of sizes: serves() meets it again
     }
   }
 
-  // Prepares the engine for the sizes of the sample; false where the model refuses them.
+  // Prepares a plan for the sizes of the sample; false where the model refuses them.
   bool serves(const Sample& sample) {
     const bool refused = refuses([&] {
-      engine_->prepare(input_types(engine_->graph(), sample.inputs));
-      Session(engine_).run(sample.inputs);
+      compiler_.prepare(input_types(compiler_.graph(), sample.inputs));
+      Session(compiler_.engine()).run(sample.inputs);
     });
-    if (refused) engine_->forget_prepared();
+    if (refused) compiler_.forget_prepared();
     return !refused;
   }
 
@@ -138,7 +138,7 @@ class Search {
     }
   }
 
-  const std::shared_ptr<Engine>& engine_;
+  Compiler& compiler_;
   const Model& model_;
   uint64_t seed_;
   std::optional<Sample> sample_;
@@ -153,9 +153,9 @@ bool has_fixed_sizes(const Graph& graph) {
                      [](const Value* input) { return has_fixed_size(*input); });
 }
 
-AutomaticSizes automatic_sizes(const std::shared_ptr<Engine>& engine, const Model& model,
-                               const std::vector<Sample>& samples, uint64_t seed) {
-  return Search(engine, model, seed).run(samples);
+AutomaticSizes automatic_sizes(Compiler& compiler, const Model& model, const std::vector<Sample>& samples,
+                               uint64_t seed) {
+  return Search(compiler, model, seed).run(samples);
 }
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-#include "vernier/engine/shared_forms.h"
+#include "vernier/compile/shared_forms.h"
 
 namespace vernier {
 

@@ -1,8 +1,8 @@
 // The sizes that free dimensions are tuned at where nobody gave any.
 #pragma once
 
+#include "vernier/compile/compiler.h"
 #include "vernier/data/data_source.h"
-#include "vernier/engine/engine.h"
 
 namespace vernier {
 
@@ -16,9 +16,9 @@ struct AutomaticSizes {
 };
 
 // Those of the first sample; without samples 1 for each free dimension, and where the model refuses that,
-// inference or a run of it, the sizes of random inputs. The engine is prepared for what is found. Throws what
-// Engine::prepare throws, and what a sample that does not suit the model makes it throw.
-AutomaticSizes automatic_sizes(const std::shared_ptr<Engine>& engine, const Model& model,
-                               const std::vector<Sample>& samples, uint64_t seed);
+// inference or a run of it, the sizes of random inputs. A plan is prepared for what is found. Throws what
+// Compiler::prepare throws, and what a sample that does not suit the model makes it throw.
+AutomaticSizes automatic_sizes(Compiler& compiler, const Model& model, const std::vector<Sample>& samples,
+                               uint64_t seed);
 
 }  // namespace vernier

@@ -1,8 +1,8 @@
-#include "vernier/engine/make_content.h"
+#include "vernier/compile/make_content.h"
 
 #include "vernier/backends/installed/drivers.h"
+#include "vernier/compile/pipelines.h"
 #include "vernier/engine/file/recorded_options.h"
-#include "vernier/engine/pipelines.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/precision/apply.h"
 #include "vernier/precision/asked/retype_nodes.h"
@@ -21,7 +21,7 @@ bool is_quantised(const Graph& graph) {
 }
 
 // Chooses types on the graph as it is after the passes of the model, and types it.
-void apply(Engine::Content& content, const Graph& model, const BuildOptions& build) {
+void apply(EngineContent& content, const Graph& model, const BuildOptions& build) {
   const PrecisionOptions& options = build.precision;
   if (options.int8 && options.calibration.empty() && !build.planned && !is_quantised(model))
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
@@ -57,8 +57,8 @@ std::vector<PassRecord> rewrite_for_types(Graph& graph, const AskedTypes& asked,
   return records;
 }
 
-Engine::Content make_content(std::unique_ptr<Graph> graph, const Graph& model, const BuildOptions& options) {
-  Engine::Content content;
+EngineContent make_content(std::unique_ptr<Graph> graph, const Graph& model, const BuildOptions& options) {
+  EngineContent content;
   content.graph = std::move(graph);
   content.structure = model_structure(model);
   ops::infer_types(*content.graph);
