@@ -65,7 +65,7 @@ class DiagnosisRun {
     try {
       find_repairs(job, *job_.repair, diagnosis);
     } catch (const Error& error) {
-      // What was found is worth as much without a repair.
+      // The findings are worth as much without a repair.
       diagnosis.notes.push_back("repairs could not be looked for: " + error.message());
     }
   }
@@ -91,7 +91,7 @@ class DiagnosisRun {
     if (found.culprit) result_.culprits.push_back(std::move(*found.culprit));
   }
 
-  // Of engines that agree with the model, and of a model that does not agree with what came with the data.
+  // Judges engines that agree with the model, and a model that does not agree with what came with the data.
   void judge_expected() {
     const size_t sample = sample_of_expected(*compared_.expected);
     const auto right = compared_.right.find(sample);
@@ -113,7 +113,7 @@ class DiagnosisRun {
     result_.culprits.insert(is_second ? result_.culprits.end() : result_.culprits.begin(), *found);
   }
 
-  // That of the largest error, if one fails.
+  // Chooses the sample of the largest error, if one fails.
   size_t sample_to_look_at() const {
     for (const TensorComparison& tensor : engine_->comparison.tensors) {
       if (tensor.verdict == Verdict::kFail && tensor.worst && engine_->outputs.contains(tensor.worst->sample))
@@ -157,7 +157,7 @@ class DiagnosisRun {
     InnerLook look = look_at_nodes(job, sample);
     split(look, sample);
     if (!job.fails && is_beyond_rounding()) {
-      // What was shown may not have been that answer.
+      // The shown values may not belong to that answer.
       job.fails = true;
       look = look_at_nodes(job, sample);
     }
@@ -199,7 +199,8 @@ class DiagnosisRun {
     return look;
   }
 
-  // Of an engine that nothing is known against, but that the tolerance of its types is too wide for it.
+  // Tells whether nothing is known against an engine, except that the tolerance of its types is too wide for
+  // it.
   bool is_beyond_rounding() const {
     return result_.culprits.empty() && repeatability_.is_repeatable() && !job_.against_engine && !by_user() &&
            !rests_on_ties(engine_->comparison) && vernier::is_beyond_rounding(result_.split);
@@ -274,7 +275,7 @@ class DiagnosisRun {
     result_.notes.insert(result_.notes.end(), several.notes.begin(), several.notes.end());
   }
 
-  // What the model itself makes of its scales, whoever runs it.
+  // Looks at what the model itself makes of its scales, whoever runs it.
   void look_at_scales(size_t sample) {
     stage("looking at scales");
     constexpr size_t kMost = 5;
@@ -284,7 +285,7 @@ class DiagnosisRun {
         samples.push_back(samples_.kept()[i].inputs);
     }
     auto found = quantisation_hazards(*job_.model, samples, watch_);
-    // What matters more stands first: the model's own error, or that of the engine.
+    // The larger one stands first: the model's own error, or that of the engine.
     double of_model = 0, of_engine = 0;
     for (const ErrorSplit& split : result_.split) {
       of_model = std::max(of_model, split.ideal_declared);

@@ -18,7 +18,7 @@ bool hands_on(const Node& node, ElementType stored) {
          });
 }
 
-// What executes a node, or a group of nodes: a kernel, or the reference.
+// Reads how a node, or a group of nodes, is executed: by a kernel, or the reference.
 class StepPrecision {
  public:
   // `stored` are the types of its outputs; kUndefined where it is not known.
@@ -63,7 +63,7 @@ class StepPrecision {
     result.kernel = kernel_->name;
     result.compute = contract.computed;
     result.accumulate = contract.accumulated;
-    // What surrounds a product of integers, or of narrow floats, in its kernel is computed in floats.
+    // The nodes around a product of integers, or of narrow floats, are computed in floats by its kernel.
     const bool narrow =
         contract.computed != ElementType::kUndefined && !holds(contract.computed, ElementType::kFloat);
     if (narrow && is_one_kernel() && class_of(node).lowering != Lowering::kAlways) {
@@ -113,7 +113,7 @@ class Auditor {
     for (const Step& step : plan_.steps) {
       if (step.node != nullptr) add_step(step);
     }
-    // What is in the graph but takes no step is a view; the rest is gone.
+    // A node that is in the graph but takes no step is a view; the rest is gone.
     for (const auto& node : plan_.graph->nodes()) add_rest(*node);
     for (const std::string& name : nodes_) {
       if (!seen_.contains(name)) add_row(name, "", {How::kFolded, "", {}, {}, {}, {}}, requested_.find(name));

@@ -30,7 +30,7 @@ double own_amplification(const Graph& declared, double relative_l2) {
 DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown) {
   // The largest of many elements is the tail of their distribution already.
   constexpr double kOfLargest = kBoundFactor / 2;
-  // What no node rounds (a copy of an input) is rounded once where it is shown.
+  // A value that no node rounds (a copy of an input) is rounded once where it is shown.
   const double relative = std::max(expected.relative_l2, expected.unit_roundoff);
   return {kBoundFactor * relative, kOfLargest * expected.max_abs,
           std::string(shown.quantised ? "int8" : element_type_short_name(narrowest_float(*shown.graph))), ""};
@@ -55,8 +55,8 @@ using Bounds = std::map<std::string, DerivedBound>;  // by output
 // So many times its expected error an output errs that is far beyond its bound.
 constexpr double kFarBeyondExpected = kFarBeyond * kBoundFactor;
 
-// Of outputs that may be far beyond a bound: the expected errors that would be enough for them. An output is
-// rounded once at least, to its type, so that most engines need no bound to be found sound.
+// Gives, for outputs that may be far beyond a bound, the expected errors that would be enough for them. An
+// output is rounded once at least, to its type, so that most engines need no bound to be found sound.
 std::map<std::string, double> sufficient_errors(const Graph& graph,
                                                 const std::map<std::string, double>& needs) {
   std::map<std::string, double> sufficient;
@@ -69,7 +69,7 @@ std::map<std::string, double> sufficient_errors(const Graph& graph,
   return sufficient;
 }
 
-// What an engine is to make of the model, of which nothing is shown. The model outlives it.
+// Describes a run of which nothing is shown. The model outlives it.
 ShownRun unseen(const Model& model) {
   ShownRun shown;
   shown.graph = {std::shared_ptr<const Graph>(), model.graph.get()};

@@ -25,7 +25,7 @@ inline constexpr double kIllConditioned = 1e4;
 // is not rounding that moves it.
 double own_amplification(const Graph& declared, double relative_l2);
 
-// What roundings explain at most, of an output that is expected to err so.
+// Gives the most that roundings explain of an output that is expected to err so.
 DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown);
 
 // By output: what the roundings that the engine under test promises may make of it on these inputs. Nothing
@@ -34,14 +34,14 @@ DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown);
 std::map<std::string, DerivedBound> derived_bounds(EngineUnderTest& tested, const NamedData& inputs,
                                                    uint64_t seed);
 
-// What the roundings that an engine of ours promises may make of its outputs on these inputs, by output.
-// Nothing of other runners, which promise nothing.
+// Bounds what the roundings that an engine of ours promises may make of its outputs on these inputs, by
+// output. Nothing of other runners, which promise nothing.
 std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedData& inputs, uint64_t seed);
 
-// Of outputs of a runner that err by so much (relative L2 from the declared model): the bounds of those that
-// are far beyond them. An engine of ours has the roundings that it promises, any other those that the types
-// of the model are reason for. What an engine of ours quantises is not judged, for that is no rounding. The
-// model outlives it.
+// Takes the outputs of a runner and by how much they err (relative L2 from the declared model), and gives the
+// bounds of those that are far beyond them. An engine of ours has the roundings that it promises, any other
+// those that the types of the model are reason for. What an engine of ours quantises is not judged, for that
+// is no rounding. The model outlives it.
 ExceededBounds exceeded_bounds(const Model& model, uint64_t seed);
 
 }  // namespace vernier

@@ -17,7 +17,7 @@ namespace vernier {
 
 namespace {
 
-// Of codes of eight bits, beside the largest of them.
+// Codes of eight bits have this roundoff, beside the largest of them.
 constexpr double kCodeRoundoff = 0.5 / 127;
 
 // Draws where decisions may lie on an edge.
@@ -28,7 +28,7 @@ class Errors {
  public:
   explicit Errors(const Graph& graph) : graph_(graph) {}
 
-  // What one draw made of outputs, and how they were without it.
+  // Adds what one draw made of outputs, and how they were without it.
   void add(const NamedData& quiet, const NamedData& moved, double unit_roundoff) {
     ++draws_;
     for (const Value* output : graph_.outputs) {
@@ -128,8 +128,8 @@ bool rounds_to_float_alone(const ShownRun& shown) {
   return !quantises && narrowest_float(*shown.graph) == ElementType::kFloat;
 }
 
-// What kernels do to codes counts in steps of the scales that there are, be they right or not: beside what
-// quantising costs with good ones it explains no more than a few times that.
+// Adds what kernels do to codes. It counts in steps of the scales that there are, be they right or not:
+// beside what quantising costs with good ones it explains no more than a few times that.
 void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed,
                       std::map<std::string, PropagatedError>& errors) {
   constexpr double kMostOfKernels = 2;

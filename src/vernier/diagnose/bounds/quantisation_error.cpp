@@ -32,7 +32,7 @@ size_t scale_of(const ops::Granularity& grain, size_t element) {
                              i % grain.inners * grain.inner_stride);
 }
 
-// Of each scale: the step that its elements need, or that of the graph where it is no wider.
+// Gives for each scale the step that its elements need, or that of the graph where it is no wider.
 std::vector<double> steps(const ops::Granularity& grain, std::span<const double> values,
                           std::span<const double> scales, ElementType codes) {
   std::vector<double> least(scales.size()), largest(scales.size()), found(scales.size());
@@ -66,7 +66,7 @@ Tensor moved(const Node& node, const Tensor& tensor, const Tensor& codes, const 
 
 using Scales = std::map<float, float>;  // that the graph has, and that are needed
 
-// Of what reads QuantizeLinear nodes of one scale for all elements.
+// Finds the scales that are needed by QuantizeLinear nodes of one scale for all elements.
 Scales needed_scales(const Graph& graph, const NamedData& inputs) {
   Scales needed;
   InterpreterOptions options;

@@ -1,4 +1,5 @@
-// What quantising by a plan makes of the outputs: its rounding, and not what it clips or spreads too wide.
+// Measures what quantising by a plan makes of the outputs: its rounding, and not what it clips or spreads too
+// wide.
 #pragma once
 
 #include "vernier/ir/graph.h"

@@ -72,7 +72,7 @@ HypothesisContext context_of(const FlaggedNode& flagged, const FlaggedRuns& runs
   return context;
 }
 
-// Of what a run leaves for the next one (B44, B46) the run before tells nothing: the one before it is
+// The run before tells nothing of what a run leaves for the next one (B44, B46), because the one before it is
 // unknown.
 void decide_by_run_before(const FlaggedNode& flagged, const FlaggedRuns& runs, const Stopwatch& watch,
                           Reproduction& reproduction) {
@@ -130,8 +130,8 @@ std::vector<RejectedCause> rejected_of(const Reproduction& reproduction) {
   return rejected;
 }
 
-// What a group makes wrong only as long as nobody sees inside is wrong by how it is computed as one: the
-// decisive experiment of a defect of fusion. Other causes may lie in the fused kernel, too.
+// Blames fusion for what a group makes wrong only as long as nobody sees inside: the decisive experiment of a
+// defect of fusion. Other causes may lie in the fused kernel, too.
 void add_fusion(const FlaggedNode& flagged, const FlaggedRuns& runs, Culprit& culprit) {
   if (runs.changing == nullptr || !ops::is_group(*flagged.node)) return;
   std::set<std::string> inside;

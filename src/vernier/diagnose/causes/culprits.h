@@ -25,7 +25,8 @@ struct FlaggedRuns {
 std::vector<Culprit> culprits_of(const SameInputCheck& check, const FlaggedRuns& runs, size_t most,
                                  Stopwatch& watch);
 
-// What many culprits have in common: weights of another model, or an operator that the model defines itself.
+// The next functions find what many culprits have in common: weights of another model, or an operator that
+// the model defines itself.
 
 // Where nearly all nodes with weights are wrong and none without, and no cause explains them, one culprit
 // (B47) takes the place of all.
@@ -41,7 +42,7 @@ void blame_precision_for_epsilons(std::vector<Culprit>& culprits);
 void name_custom_operators(const Graph& graph, const std::map<std::string, std::string>& calls,
                            std::vector<Culprit>& culprits);
 
-// What to do about it, as far as the cause alone says. Nothing is tried.
+// Says what to do about it, as far as the cause alone tells. Nothing is tried.
 Repair repair_of(const Culprit& culprit);
 
 }  // namespace vernier

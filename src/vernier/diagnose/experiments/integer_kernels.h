@@ -1,4 +1,4 @@
-// What kernels of integers do, as all of them, to numbers that a model means as reals.
+// Recognises what all kernels of integers do to numbers that a model means as reals.
 #pragma once
 
 #include "vernier/diagnose/experiments/flagged_node.h"

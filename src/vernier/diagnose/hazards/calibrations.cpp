@@ -21,7 +21,7 @@ double mean_distance(const std::vector<double>& a, const std::vector<double>& b)
   return sum;
 }
 
-// What a scale should hold: all of the values, or these and their mirror image.
+// Gives what a scale should hold: all of the values, or these and their mirror image.
 double extent(const QuantisationSite& site, double least, double most) {
   const bool symmetric = site.lowest < 0 && site.zero_points[0] == 0;
   return symmetric ? 2 * std::max(most, -least) : most - least;

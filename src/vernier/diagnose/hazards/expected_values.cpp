@@ -126,8 +126,7 @@ void find_place(const ExpectedValuesJob& job, Culprit& culprit, Stopwatch& watch
                      value->name)});
 }
 
-// What the engine is compared with is no model, but another engine, or the reference reads the model
-// otherwise.
+// Blames the other side: another engine, or a reference that reads the model otherwise.
 Culprit blame_other(const ExpectedValuesJob& job, Culprit culprit) {
   culprit.sentence = fmt::format("the reference lies: {} makes what came with the data, and {} does not",
                                  job.engine, job.against);
@@ -192,7 +191,7 @@ std::optional<Culprit> judge_expected_values(const ExpectedValuesJob& job, Stopw
 
 namespace {
 
-// What it would be if this engine were the one to be diagnosed is the evidence.
+// The evidence is what the finding would be if this engine were the one to be diagnosed.
 Culprit as_lie(Culprit found, const std::string& engine) {
   found.evidence.push_back(
       {"underlying cause", found.confidence,

@@ -1,5 +1,5 @@
-// What came with the data as one more witness, the first among equals: a model that does not make it was
-// exported wrongly, however well engines agree on it.
+// Takes what came with the data as one more witness, the first among equals: a model that does not make it
+// was exported wrongly, however well engines agree on it.
 #pragma once
 
 #include "vernier/diagnose/diagnose.h"

@@ -70,7 +70,7 @@ class Search {
  private:
   double distance() const { return bounded_distance(runs_->outputs(), outputs_, runs_->ideal_outputs()); }
 
-  // What is left of the difference where these nodes do not round.
+  // Gives what is left of the difference where these nodes do not round.
   double residual(size_t begin, size_t end) {
     IdealComparison::Healed healed;
     for (size_t i = begin; i < end; ++i) healed.exact.insert(nodes_[i]);

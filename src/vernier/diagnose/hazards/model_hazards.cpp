@@ -145,7 +145,7 @@ class Search {
   std::set<std::string> overflowing_, to_widen_;  // of the last sign; of all that count
 };
 
-// What the lint says of the same nodes.
+// Adds what the lint says of the same nodes.
 void add_findings(const Model& model, std::vector<Culprit>& culprits) {
   if (culprits.empty()) return;
   for (const Finding& finding : check(model, {})) {
@@ -187,8 +187,8 @@ void add_widening(const HazardJob& job, const std::set<std::string>& nodes, cons
   }
 }
 
-// What the model as declared loses, in whatever an engine of it makes. `before`: how far its outputs are from
-// the ideal ones.
+// Finds what the model as declared loses, in whatever an engine of it makes. `before`: how far its outputs
+// are from the ideal ones.
 std::vector<Culprit> declared_hazards(const HazardJob& job, IdealComparison& declared, double unit,
                                       bool only_overflows, double before, Stopwatch& watch) {
   Search search(declared, unit, false, only_overflows, watch);
@@ -229,7 +229,7 @@ std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
                "model as declared is by {}",
                error, std::isfinite(of_model) ? fmt::format("{:.2g}", of_model) : "NaN or Inf")});
   }
-  // What the model makes itself, its plan need not answer for.
+  // A plan need not answer for what the model makes itself.
   constexpr double kMore = 4;
   const bool by_plan =
       !is_better && job.shown.graph.get() != job.model.graph.get() && error > kMore * of_model;

@@ -1,6 +1,6 @@
-// What is wrong where the engine is sound: the types of the model, or of an engine's plan, lose what the
-// model means. A hazard is a node at which the reference that rounds departs from the one that does not by
-// more than rounding; it is proven by taking the node's results from the latter.
+// Finds what is wrong where the engine is sound: the types of the model, or of an engine's plan, lose what
+// the model means. A hazard is a node at which the reference that rounds departs from the one that does not
+// by more than rounding; it is proven by taking the node's results from the latter.
 #pragma once
 
 #include "vernier/diagnose/diagnosis.h"

@@ -11,7 +11,7 @@ namespace vernier {
 
 namespace {
 
-// Of outputs against those that quantisation has not touched, the root mean square over them; what is not
+// Gives the root mean square error of outputs against those that quantisation has not touched; what is not
 // finite on one side counts as lost.
 double error_of(const std::vector<Tensor>& sound, const std::vector<Tensor>& made) {
   double sum = 0, count = 0;
@@ -44,12 +44,12 @@ class Search {
   }
 
  private:
-  // What quantisation costs healthy models, measured: a few percent.
+  // Quantisation costs healthy models so much, measured: a few percent.
   static constexpr double kHarmless = 0.02;
   static constexpr double kBudget = 20;  // seconds
   static constexpr double kOfInput = 0.5;
 
-  // What is looked into is the sample that quantisation hits most.
+  // Finds the sample that quantisation hits most.
   void measure(const NamedData& sample) {
     auto sound = watch_.time("without quantisation", 1, [&] { return runs_.measure(sample); });
     const double error = error_of(sound, runs_.run(sample, {}));
@@ -207,7 +207,7 @@ class Search {
     return {culprit(*worst, {FailureClass(30), what}, most)};
   }
 
-  // What a join holds needs more than one scale if scales for the indices of an axis make its error go.
+  // A joined value needs more than one scale if scales for the indices of an axis make its error go.
   std::optional<SiteCause> unequal_parts(const QuantisationSite& site, double share) {
     constexpr double kAsGood = 0.9;
     if (site.is_weight || site.scales.size() != 1 || !is_of_join(site)) return std::nullopt;
@@ -221,7 +221,7 @@ class Search {
     return std::nullopt;
   }
 
-  // What all places round, as a part of what they hold, and as if it came to the outputs as it is.
+  // Gives what all places round, as a part of what they hold, and as if it came to the outputs as it is.
   double rounded() const {
     double sum = 0;
     for (const QuantisationSite& site : runs_.sites()) {

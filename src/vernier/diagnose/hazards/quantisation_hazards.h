@@ -16,13 +16,14 @@ namespace vernier {
 std::vector<Culprit> quantisation_hazards(const Model& model, const std::vector<NamedData>& samples,
                                           Stopwatch& watch);
 
-// What is wrong with the scales of a model, by how they lie to the values that they meet.
+// Says what is wrong with the scales of a model, by how they lie to the values that they meet.
 struct SiteCause {
   FailureClass failure;
   std::string sentence;
 };
 
-// What the scale of a site does that a good one would not; nothing if it is as good as eight bits allow.
+// Finds what the scale of a site does that a good one would not; nothing if it is as good as eight bits
+// allow.
 std::optional<SiteCause> cause_at(const QuantisationSite& site, const HealedRuns& runs);
 
 // How the range of a scale differs from that of the values, if it does: that it matters is for others to

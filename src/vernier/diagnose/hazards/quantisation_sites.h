@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// What a scale met: over elements, of one sample or of several.
+// Holds what a scale met, over elements, of one sample or of several.
 struct ScaleUse {
   double least = 0, most = 0;  // of the values, and zero
   double elements = 0;         // of all values
@@ -41,21 +41,21 @@ struct QuantisationSite {
   bool is_input() const;
   // One good scale for a tensor that nodes compute, with something in it.
   bool has_one_scale() const;
-  // What the integers reach, by what the values reach, on the side where these reach further: 1 fits, less
-  // clips, more wastes. For scales of the tensor.
+  // Divides what the integers reach by what the values reach, on the side where these reach further: 1 fits,
+  // less clips, more wastes. For scales of the tensor.
   double fit(const ScaleUse& use) const;
-  // What the integers reach.
+  // Gives what the integers reach.
   double reach(const ScaleUse& use) const;
   std::vector<std::string> onnx_nodes() const;
 };
 
-// Of a QuantizeLinear, without the nodes that take its integers back. Nothing where scales are made by nodes,
-// or of blocks.
+// Reads a QuantizeLinear, without the nodes that take its integers back. Nothing where scales are made by
+// nodes, or of blocks.
 std::optional<QuantisationSite> site_of(const Node& node);
-// What its scales do to these values.
+// Gives what its scales do to these values.
 ScaleUse use_of(const QuantisationSite& site, const Tensor& tensor);
 
-// What could stand in the place of a site that quantises, to see what goes with its error.
+// Stands in the place of a site that quantises, to see what goes with its error.
 struct Cure {
   enum class Kind : uint8_t {
     kIdentity,
@@ -68,7 +68,7 @@ struct Cure {
 
 using Cures = std::map<const Node*, Cure>;  // by QuantizeLinear
 
-// What the reals that come to the site are after it.
+// Gives what the reals that come to the site are after it.
 Tensor cured(const QuantisationSite& site, const Tensor& reals, const Cure& cure);
 
 }  // namespace vernier

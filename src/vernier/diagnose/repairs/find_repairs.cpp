@@ -154,7 +154,7 @@ class RepairSearch {
       if (auto why = check_rewritten(candidate, *made.model); !why.empty()) return why;
       const auto path = file_for(candidate, "onnx");
       export_model(*made.model, path);
-      // What is tried is what the user gets: the file, in which new nodes have names of their own.
+      // The user gets exactly what is tried: the file, in which new nodes have names of their own.
       *made.model = import_model(path).model;
       made.change.model = {path, made.model.get()};
       if (!made.change.plan.empty()) put_plan(candidate, carried_plan(*plan(), *made.model->graph), made);
@@ -171,7 +171,7 @@ class RepairSearch {
   }
 
   const Model& model() const { return repaired_.model ? *repaired_.model : job_.model; }
-  // What the engine as repaired so far is computed in.
+  // Gives the plan of the engine as repaired so far.
   const PrecisionPlan* plan() const {
     return repair_builder_->plan(repaired_.runner ? *repaired_.runner : job_.engine);
   }
@@ -205,7 +205,7 @@ class RepairSearch {
                     std::optional<Repair>& found) {
     const Measured first = chosen_->measure(*made.runner, candidate.times);
     if (!first.trouble.empty()) return first.trouble;
-    // What a run before has left cannot be seen where one sample is all that runs.
+    // One sample alone does not show what a run before has left.
     if (!candidate.run && !candidate.starts_anew && !is_less(first, state_.on_chosen, group))
       return fmt::format("on the sample at hand the error goes from {:.2g} to {:.2g}", state_.on_chosen,
                          first.relative_l2);

@@ -17,7 +17,7 @@ struct Row {
   std::function<bool(Model& model, const Names& nodes, const NamedData& inputs)> apply;
 };
 
-// Of one node after the other.
+// Rewrites one node after the other.
 auto each(bool (*rewrite)(Replacement& node)) {
   return [rewrite](Model& model, const Names& nodes, const NamedData&) {
     return rewrite_each(model, nodes_of(model, nodes), rewrite);
@@ -38,7 +38,7 @@ auto of_bits(int bits) {
   };
 }
 
-// Of all products of the model: what cuts operands does so everywhere.
+// Rewrites all products of the model: what cuts operands does so everywhere.
 auto of_bits_everywhere(int bits) {
   return [=](Model& model, const Names&, const NamedData&) {
     std::vector<Node*> products;
@@ -237,7 +237,7 @@ void add(const RepairContext& context, const std::vector<Row>& rows,
     // An epsilon that is raised is another one: of what it is added to, it stays a small part.
     constexpr double kOfEpsilon = 1e-3;
     if (candidate.name == "epsilon-raised") candidate.preserves_within = kOfEpsilon;
-    // What cancels is not known exactly even in double.
+    // A difference that cancels is not known exactly even in double.
     constexpr double kOfCancellation = 1e-4;
     if (context.failure.code() == "B12") candidate.preserves_within = kOfCancellation;
     candidates.push_back(std::move(candidate));

@@ -50,7 +50,7 @@ bool differ_at_the_same_place(const std::vector<Tensor>& made) {
   return !places.empty() && most <= fewest + fewest / 4;
 }
 
-// Of the elements.
+// Gives the share of the elements.
 double share_that_differs(const Tensor& first, const Tensor& second) {
   if (first.dims() != second.dims() || first.size() == 0) return 1;
   const auto a = first.to_doubles(), b = second.to_doubles();
@@ -59,7 +59,7 @@ double share_that_differs(const Tensor& first, const Tensor& second) {
   return count / static_cast<double>(a.size());
 }
 
-// Of the elements, those that are near neither of two others.
+// Gives the share of the elements that are near neither of two others.
 double share_of_neither(const Tensor& made, const Tensor& one, const Tensor& other) {
   if (made.dims() != one.dims() || made.dims() != other.dims() || made.size() == 0) return 0;
   const auto values = made.to_doubles(), a = one.to_doubles(), b = other.to_doubles();
@@ -79,7 +79,7 @@ class Repeats {
   std::optional<Culprit> find() {
     const Repeatability& seen = context_.repeatability;
     if (seen.by_chance && seen.differ <= 1) return of_chance();
-    // What is left over is zeros at first, and right in equal runs: only other inputs show it.
+    // A leftover is zero at first, and right in equal runs: only other inputs show it.
     if (seen.depends_on_before && (seen.differ == 0 || seen.only_first)) return of_run_before();
     return seen.only_first ? of_first_run() : of_equal_runs();
   }
@@ -192,7 +192,7 @@ class Repeats {
     return place;
   }
 
-  // What a sound engine makes of a value.
+  // Gives what a sound engine makes of a value.
   std::optional<Tensor> sound_value(const std::string& name, const NamedData& inputs) const {
     std::optional<Tensor> found;
     InterpreterOptions options;
@@ -230,7 +230,7 @@ class Repeats {
          "all first values that differ between runs on the same inputs are made of these inputs alone"});
   }
 
-  // What is left of the run before gets into some runs: by time, unless new engines go through the same.
+  // Leftovers of the run before get into some runs: by time, unless new engines go through the same.
   Culprit of_chance() {
     const auto runs = equal_runs();
     if (const auto late = late_inputs(runs, context_.inputs); !late.empty()) return of_late_inputs(late);

@@ -21,7 +21,7 @@ bool is_dequantise(const Node* node) {
   return node != nullptr && node->domain.empty() && node->op == "DequantizeLinear";
 }
 
-// Those that read the value.
+// Lists the nodes that read the value.
 std::vector<Node*> readers_of(const Value* value) {
   std::vector<Node*> readers;
   if (value == nullptr) return readers;
@@ -57,7 +57,7 @@ struct Reach {
   double low = 0, high = 0;
 };
 
-// Of what comes to each site; a sample that is a little larger fits, too.
+// Measures the reach of what comes to each site; a sample that is a little larger fits, too.
 std::map<const Value*, Reach> reaches_of(const Graph& graph, const NamedData& inputs) {
   constexpr double kMargin = 1.02;
   std::map<const Value*, Reach> reaches;
@@ -80,7 +80,7 @@ std::map<const Value*, Reach> reaches_of(const Graph& graph, const NamedData& in
   return reaches;
 }
 
-// Of weights: the axis of output channels, by who reads them.
+// Gives, for weights, the axis of output channels, by who reads them.
 int64_t channel_axis(const Node& quantise, size_t rank) {
   for (const Node* dequantise : readers_of(quantise.output(0))) {
     for (const Node* reader : readers_of(dequantise->output(0))) {

@@ -77,7 +77,7 @@ ShapeProfile profile_of(const JsonValue& json) {
 Json json_of(const StepDescription& step) {
   Json json = {
       {"kernel", step.kernel}, {"reason", step.reason}, {"nodes", step.nodes}, {"contract", step.contract}};
-  // Of engines with accelerators.
+  // Only engines with accelerators write these.
   const StepDescription plain;
   if (step.device != plain.device) json["device"] = step.device;
   if (!step.refusal.empty()) json["refusal"] = step.refusal;

@@ -13,16 +13,17 @@ struct QuantisedOperand {
   std::optional<size_t> scale, zero_point;
 };
 
-// Of QuantizeLinear, DequantizeLinear, MatMulInteger, ConvInteger, and of the QLinear operators; else empty.
+// Lists those of QuantizeLinear, DequantizeLinear, MatMulInteger, ConvInteger and the QLinear operators; else
+// empty.
 std::vector<QuantisedOperand> quantised_operands(const Node& node);
 
 // The node that makes a value, also where the value comes into the flagged node's group from outside; null
 // for inputs and constants.
 const Node* maker_of(const Value* value, const FlaggedNode& flagged);
-// What a value of the graph or of the flagged node's group holds; null if nobody shows it.
+// Gives the content of a value of the graph or of the flagged node's group; null if nobody shows it.
 const Tensor* content_of(const Value* value, const FlaggedNode& flagged, const HypothesisContext& context);
 
-// What DequantizeLinear reads beside its integers, for a value that one makes.
+// Holds what DequantizeLinear reads beside its integers, for a value that one makes.
 struct Dequantised {
   const Node* node = nullptr;
   std::vector<double> scales;       // one, or one for each index of `axis`

@@ -19,7 +19,7 @@ std::vector<double> turned(std::vector<double> values, size_t by) {
   return values;
 }
 
-// What a kernel may have in place of the scales of channels.
+// Lists what a kernel may have in place of the scales of channels.
 std::vector<Variant> variants(const std::vector<double>& scales) {
   const size_t count = scales.size();
   double sum = 0;
@@ -139,8 +139,8 @@ bool pads(const Node& node) {
   return std::any_of(counts.begin(), counts.end(), [](int64_t count) { return count > 0; });
 }
 
-// What each channel of the result gets more if its border holds `value` instead of zero: a convolution of
-// what is moved by it has that border, and all else is moved back.
+// Gives what each channel of the result gets more if its border holds `value` instead of zero: a convolution
+// of what is moved by it has that border, and all else is moved back.
 Tensors with_border(const Member& conv, double value) {
   Tensors inputs = conv.inputs();
   inputs[0] = moved(inputs[0], -value);
@@ -167,7 +167,7 @@ void propose_border(const Member& member, const FlaggedNode& flagged, const Hypo
        [&member, value = -made->zero_points[0] * made->scales[0]] { return with_border(member, value); }});
 }
 
-// What becomes of an integer that leaves its type.
+// Says what becomes of an integer that leaves its type.
 struct Limit {
   const char* what;
   double (*of)(double code, double least, double largest);

@@ -15,7 +15,7 @@ const QuantisedOperand* quantised_result(const std::vector<QuantisedOperand>& op
   return nullptr;
 }
 
-// What is rounded: quotients as floats, since these decide what is a tie; and the zero point.
+// Holds what is rounded: quotients as floats, since these decide what is a tie; and the zero point.
 struct Quotients {
   std::vector<double> values;
   double zero_point = 0;

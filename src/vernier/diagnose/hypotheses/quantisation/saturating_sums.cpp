@@ -153,7 +153,7 @@ Tensors with_losses(const Member& member, const IntegerProduct& integers, const 
   return {Tensor::from_doubles(member.out().type(), member.out().dims(), values)};
 }
 
-// What makes an unsigned byte of the left factor, and a signed one of the right factor.
+// Lists the ways to make an unsigned int8 of the left factor, and a signed one of the right factor.
 std::vector<Way> ways(const IntegerProduct& integers) {
   const double left = integers.left.zero_point + (integers.left.type == ElementType::kInt8 ? 128 : 0);
   const double right = integers.right.zero_point - (integers.right.type == ElementType::kUint8 ? 128 : 0);
