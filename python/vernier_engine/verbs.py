@@ -151,7 +151,7 @@ def calibrate(
     progress: Progress = False,
     **options: Any,
 ) -> Calibration:
-    """The ranges of values that int8 and fp8 quantise, from data. The other options are those of `vernier calibrate`."""
+    """The ranges of values that int8 and fp8 quantize, from data. The other options are those of `vernier calibrate`."""
     kept = TemporaryDirectory(prefix="vernier-scales-") if output is None else None
     path = os.fspath(output) if output is not None else os.path.join(kept.name, "scales.json")  # type: ignore[union-attr]
     options |= {"method": method, "threads": threads or None}

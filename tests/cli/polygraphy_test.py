@@ -220,7 +220,7 @@ class Polygraphy(Case):
         self.assertEqual(line, "vernier build m.onnx -o m.engine --opt-shapes x:1x3 --cpu --int8 --calibration c --precision-constraints prefer")
         line, out = self.equivalent("convert", "m.onnx", "--int8", "-o", "m.engine", "--", "--no-verify")
         self.assertEqual(line, "vernier build m.onnx -o m.engine --cpu --no-verify")
-        self.assertIn("without ranges nothing is quantised", out)
+        self.assertIn("without ranges nothing is quantized", out)
         line, _ = self.equivalent("convert", "m.onnx", "-o", "other.onnx")
         self.assertEqual(line, "vernier export m.onnx -o other.onnx")
         line, out = self.equivalent("debug", "precision", "m.onnx", "--fp16", "--stand-in", "cpu", "--check", "polygraphy", "run",

@@ -64,7 +64,7 @@ TEST(HeldOperands, WeightsInCodes) {
   }
 }
 
-// As kernels do that quantise activations by rows or blocks when they run.
+// As kernels do that quantize activations by rows or blocks when they run.
 TEST(HeldOperands, ActivationsInBlocks) {
   const auto graph = gemm();
   const Tensor x = in_codes(graph.value("x"), Codes::integers(8), {1, 32});

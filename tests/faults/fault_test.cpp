@@ -125,7 +125,7 @@ TEST(Faults, ScaleOfAChannel) {
                Fault::kChannelScale, "scale");
 }
 
-TEST(Faults, ScaleOfADequantisedChannel) {
+TEST(Faults, ScaleOfADequantizedChannel) {
   expect_found(model_of(R"(graph "g" (%x: f32[2, 3, 4, 4]) -> (%y) {
     const %s = f32[3] hex"cdcccc3dcdcc4c3ecdcccc3e"
     const %z = u8[3] hex"808080"

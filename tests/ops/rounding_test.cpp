@@ -27,7 +27,7 @@ TEST(UnitRoundoff, IsThatOfTheCoarsestTypeStored) {
             0x1p-8);
 }
 
-TEST(UnitRoundoff, CountsQuantisedValuesButNotSizesAndIndices) {
+TEST(UnitRoundoff, CountsQuantizedValuesButNotSizesAndIndices) {
   EXPECT_EQ(unit_roundoff_of(R"(
     %q: u8[2] = QuantizeLinear(%x, %s) version 21 @"a" from ["a"]
     %y: f32[2] = DequantizeLinear(%q, %s) version 21 @"b" from ["b"])"),

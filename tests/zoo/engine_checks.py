@@ -76,14 +76,14 @@ def price(report: pathlib.Path) -> float:
     return max(errors, default=float("nan"))
 
 
-def is_quantised(model: pathlib.Path) -> bool:
+def is_quantized(model: pathlib.Path) -> bool:
     operators = {node.op_type for node in onnx.load(model, load_external_data=False).graph.node}
     return any("Quant" in op or "Integer" in op for op in operators)
 
 
 def narrowed(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
     """bf16 and fp16: the engine against what its plan promises; what the plan costs is a remark, and no matter of right or wrong."""
-    if is_quantised(model):
+    if is_quantized(model):
         return ""
     remarks = []
     for precision in ("bf16", "fp16"):

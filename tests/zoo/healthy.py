@@ -75,7 +75,7 @@ def diagnose(model: pathlib.Path, engine: list[str], data: list[str], limit: flo
         except subprocess.TimeoutExpired:
             return {"error": f"not done after twice its budget of {limit:.0f} s"}
         except subprocess.CalledProcessError as failure:
-            known = failure.returncode == 2 and "nothing that int8 quantises" in failure.stderr
+            known = failure.returncode == 2 and "nothing that int8 quantizes" in failure.stderr
             return {"none" if known else "error": f"calibrate: exit {failure.returncode}: {failure.stderr.strip()[-300:]}"}
         if done.returncode not in (0, 1) or not report.exists():
             return {"error": f"exit {done.returncode}: {done.stderr.strip()[-300:]}"}

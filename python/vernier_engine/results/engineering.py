@@ -257,7 +257,7 @@ class Export(Result):
     file: str
     types: str
     casts: int
-    quantised: int
+    quantized: int
     opset: int
     opset_before: int
     notes: tuple[str, ...]

@@ -231,7 +231,7 @@ class Tuning(Result):
 
 @dataclass(frozen=True)
 class Range:
-    """The range of a tensor, and how it is quantised."""
+    """The range of a tensor, and how it is quantized."""
 
     name: str
     method: str

@@ -83,7 +83,7 @@ class ITensor(Strict):
 
     @property
     def dynamic_range(self) -> tuple[float, float] | None:
-        """The range of values that int8 quantises, where the script sets one."""
+        """The range of values that int8 quantizes, where the script sets one."""
         return self._range
 
     @dynamic_range.setter

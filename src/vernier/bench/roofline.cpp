@@ -76,7 +76,7 @@ double copy_bandwidth(size_t bytes) {
   return 2 * static_cast<double>(half) / seconds;
 }
 
-// A product of square matrices; of bytes, of unsigned ones by signed ones, as quantised models have them.
+// A product of square matrices; of bytes, of unsigned ones by signed ones, as quantized models have them.
 std::optional<double> product_flops(ElementType type) {
   constexpr int64_t kSize = 1024;
   const bool bytes = type == ElementType::kUint8 || type == ElementType::kInt8;

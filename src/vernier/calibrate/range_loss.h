@@ -13,7 +13,7 @@ using Bins = std::vector<RangeHistogram::Bin>;
 // The numbers that codes of the entry stand for, ascending.
 std::vector<double> code_values(const ScaleEntry& entry);
 
-// The sum of the squares of the errors that quantisation makes of the values, clipping included, in the
+// The sum of the squares of the errors that quantization makes of the values, clipping included, in the
 // square of their unit. Zeros are not in the bins, and cost nothing: each scale keeps them.
 double square_error(const Bins& bins, const ScaleEntry& entry);
 

@@ -27,7 +27,7 @@ std::span<const Rule> check_rules() {
     structure_rules(all);
     float_range_rules(all);
     float_rounding_rules(all);
-    quantisation_rules(all);
+    quantization_rules(all);
     operator_rules(all);
     shape_rules(all);
     return all;

@@ -51,7 +51,7 @@ struct DataCheck::State {
   State(const Model& model, const CheckOptions& options) : context(model, options) {
     for (const auto& node : model.graph->nodes()) {
       for (const auto add :
-           {add_denominator_probe, add_softmax_probe, add_normalisation_probe, add_quantisation_probe})
+           {add_denominator_probe, add_softmax_probe, add_normalisation_probe, add_quantization_probe})
         add(context, *node, probes);
     }
     for (const auto& [value, probe] : probes) probes_of[value].push_back(probe.get());

@@ -28,7 +28,7 @@ using InputProbes = std::vector<std::pair<const Value*, std::unique_ptr<Probe>>>
 void add_denominator_probe(const CheckContext& context, const Node& node, InputProbes& probes);
 void add_softmax_probe(const CheckContext& context, const Node& node, InputProbes& probes);
 void add_normalisation_probe(const CheckContext& context, const Node& node, InputProbes& probes);
-void add_quantisation_probe(const CheckContext& context, const Node& node, InputProbes& probes);
+void add_quantization_probe(const CheckContext& context, const Node& node, InputProbes& probes);
 
 // Significant binary digits of a type that activations have; 53 for all that are wider than FLOAT.
 int significant_bits(ElementType type);

@@ -1,5 +1,5 @@
 // These rules check what TensorRT 8 to 11 ask of a network whose types are those of the graph: explicit
-// quantisation, types, operators. Sources: TensorRT's guide (explicit quantisation, strong typing),
+// quantization, types, operators. Sources: TensorRT's guide (explicit quantization, strong typing),
 // IQuantizeLayer and IDequantizeLayer, and the operator table of its ONNX parser (10.15).
 #pragma once
 

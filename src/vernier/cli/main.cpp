@@ -36,7 +36,7 @@ const std::vector<Verb>& verbs() {
       {"build", "makes an engine of a model, and an engine file", declare_build},
       {"bench", "latency, throughput and memory of the CPU engine, in turn with other runners",
        declare_bench},
-      {"calibrate", "the ranges of values that int8 and fp8 quantise, from data", declare_calibrate},
+      {"calibrate", "the ranges of values that int8 and fp8 quantize, from data", declare_calibrate},
       {"diagnose", "where an engine is wrong, by which cause, and what proves it", declare_diagnose},
       {"reduce", "the smallest model, inputs and command that still show what is wrong", declare_reduce},
       {"export", "writes a model as ONNX, with the types of a precision plan", declare_export},

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kRule = "ORT3-disagrees";
 constexpr double kMostOfCodes = 0.1;  // relative L2 that other roundings of integer kernels may make
 
-bool is_quantised(const Model& model) {
+bool is_quantized(const Model& model) {
   bool found = false;
   for_each_graph(*model.graph, [&](const Graph& graph) {
     for (const auto& node : graph.nodes()) found = found || node->op == "DequantizeLinear";
@@ -136,8 +136,8 @@ class Verifier {
           largest, samples()));
       return;
     }
-    const bool quantised = !wrong.empty() && is_quantised(written_.model);
-    const auto allowed = quantised ? prices() : Errors();
+    const bool quantized = !wrong.empty() && is_quantized(written_.model);
+    const auto allowed = quantized ? prices() : Errors();
     for (const TensorComparison* output : wrong) {
       const auto price = allowed.find(output->value);
       if (price != allowed.end() && error_of(*output) <= price->second) continue;
@@ -190,7 +190,7 @@ class Verifier {
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
     if (worst == errors.end()) return;
     result_.notes.push_back(fmt::format(
-        "the rewritten file is off by {:.3g} in output '{}' {}, against the model as it quantised",
+        "the rewritten file is off by {:.3g} in output '{}' {}, against the model as it quantized",
         worst->second, worst->first, samples()));
   }
 

@@ -125,7 +125,7 @@ void ValueJudge::compare_tensors(const Tensor& reference, const Tensor& actual, 
   so_far_.dims = reference.dims();
   if (!total_) {
     so_far_.tolerance = options_.tolerances.of(so_far_.value, judged_as(actual));
-    // A quantised integer that one side left unrounded is up to half a step from the best integer. A
+    // A quantized integer that one side left unrounded is up to half a step from the best integer. A
     // tolerance that the user gave is never loosened.
     if (is_integer(so_far_.type) && reference.type() != actual.type() && !so_far_.tolerance.by_user) {
       so_far_.tolerance.atol += 0.5;

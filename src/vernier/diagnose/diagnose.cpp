@@ -16,7 +16,7 @@
 #include "vernier/diagnose/hazards/expected_values.h"
 #include "vernier/diagnose/hazards/kept_digits.h"
 #include "vernier/diagnose/hazards/model_hazards.h"
-#include "vernier/diagnose/hazards/quantisation_hazards.h"
+#include "vernier/diagnose/hazards/quantization_hazards.h"
 #include "vernier/diagnose/repeats/repeatability.h"
 #include "vernier/diagnose/repeats/runtime_faults.h"
 
@@ -235,7 +235,7 @@ class DiagnosisRun {
     if (explained || watch_.is_over()) return;
     stage("looking for what the model makes of rounding");
     std::vector<Culprit> found;
-    const bool looks_on = culprits.empty() && !is_explained_by_quantisation(hazards);
+    const bool looks_on = culprits.empty() && !is_explained_by_quantization(hazards);
     if (culprits.empty() && job_.against_engine &&
         (engine_->comparison.verdict == Verdict::kFail ||
          !within_bounds(result_.split, right, hazards.outputs)))
@@ -251,10 +251,10 @@ class DiagnosisRun {
     if (!found.empty()) result_.culprits = std::move(found);
   }
 
-  // Whether all that the outputs are off is what quantising by the plan costs: who asks for int8 is told how
+  // Whether all that the outputs are off is what quantizing by the plan costs: who asks for int8 is told how
   // much, and not that a node of the model is at fault.
-  bool is_explained_by_quantisation(const HazardJob& hazards) const {
-    if (!hazards.shown.quantised || !within_bounds(result_.split) || explains_everything(result_.split))
+  bool is_explained_by_quantization(const HazardJob& hazards) const {
+    if (!hazards.shown.quantized || !within_bounds(result_.split) || explains_everything(result_.split))
       return false;
     return std::all_of(engine_->comparison.tensors.begin(), engine_->comparison.tensors.end(),
                        [](const TensorComparison& tensor) {
@@ -284,7 +284,7 @@ class DiagnosisRun {
       if (i == sample || samples.size() + 1 < kMost || sample < i)
         samples.push_back(samples_.kept()[i].inputs);
     }
-    auto found = quantisation_hazards(*job_.model, samples, watch_);
+    auto found = quantization_hazards(*job_.model, samples, watch_);
     // The larger one stands first: the model's own error, or that of the engine.
     double of_model = 0, of_engine = 0;
     for (const ErrorSplit& split : result_.split) {

@@ -1,4 +1,4 @@
-// Ranges of values, by which they are quantised.
+// Ranges of values, by which they are quantized.
 #pragma once
 
 #include <map>

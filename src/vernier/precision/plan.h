@@ -14,7 +14,7 @@ namespace vernier {
 
 class JsonValue;
 
-// How an input is quantised: q = saturate(round(x / scale) + zero_point).
+// How an input is quantized: q = saturate(round(x / scale) + zero_point).
 struct InputScale {
   size_t input = 0;
   ElementType type = ElementType::kInt8;  // or u8
@@ -27,7 +27,7 @@ struct LayerPrecision {
   enum class By : uint8_t { kDeclared, kRule, kRange, kSearch, kUser };
 
   ElementType compute = ElementType::kFloat, accumulate = ElementType::kFloat, store = ElementType::kFloat;
-  std::vector<InputScale> quant = {};  // of activations; weights are quantised by their own content
+  std::vector<InputScale> quant = {};  // of activations; weights are quantized by their own content
   By by = By::kDeclared;
   std::string why = {};
   bool frozen = false;  // rules leave it alone
@@ -44,8 +44,8 @@ struct PrecisionPlan {
   std::vector<std::string> notes = {};
 
   const LayerPrecision* find(const std::string& node) const;
-  // Whether it adds quantisation to what the model has of it.
-  bool quantises() const;
+  // Whether it adds quantization to what the model has of it.
+  bool quantizes() const;
   // Gives what a node that computes several ONNX nodes must keep: the widest of their types. Null types where
   // the plan names none of them.
   std::optional<LayerPrecision> strictest(const Node& node) const;

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "vernier/passes/build.h"
-#include "vernier/passes/quantization/quantisation.h"
+#include "vernier/passes/quantization/quantization.h"
 #include "vernier/precision/node_class.h"
 
 namespace vernier {

@@ -10,7 +10,7 @@
 #include "vernier/precision/asked/retype_nodes.h"
 #include "vernier/precision/known_values.h"
 #include "vernier/precision/node_class.h"
-#include "vernier/precision/quantised_weights.h"
+#include "vernier/precision/quantized_weights.h"
 #include "vernier/precision/ranged_values.h"
 
 namespace vernier {
@@ -25,8 +25,8 @@ bool is_f32(const Value* value) {
 
 LayerPrecision declared_layer(const Node& node) {
   const ElementType type = element_of(main_output(node));
-  if (is_f32(main_output(node)) && reads_dequantised(node))
-    return {ElementType::kInt8, ElementType::kInt32, type, {}, By::kDeclared, "on quantised values", false};
+  if (is_f32(main_output(node)) && reads_dequantized(node))
+    return {ElementType::kInt8, ElementType::kInt32, type, {}, By::kDeclared, "on quantized values", false};
   return {type, type, type, {}, By::kDeclared, "as the model declares", false};
 }
 
@@ -123,8 +123,8 @@ class GraphRules {
       state.by = By::kUser;
       state.type = layer->type;
       if (layer->type == ElementType::kInt8) state.quant = require_scales(node);
-    } else if (reads_dequantised(node)) {
-      state.kind = {Lowering::kNever, "on quantised values"};
+    } else if (reads_dequantized(node)) {
+      state.kind = {Lowering::kNever, "on quantized values"};
     } else if (low_ == ElementType::kBFloat16 && options_.symmetric && node.op == "ConvTranspose") {
       state.kind = {Lowering::kNever, kNoBrainTransposed};
     } else if (known_.meets_large_numbers(node)) {

@@ -134,7 +134,7 @@ std::vector<Flip> near_ties(const Node& node, const Operands& operands, const Te
   Flips flips;
   const auto has = [&](size_t input) { return input < operands.size() && operands[input].has_value(); };
   const std::string& op = node.op;
-  if (quantises(node)) {
+  if (quantizes(node)) {
     const auto unrounded = before_rounding(node, operands);
     if (!unrounded || std::ssize(unrounded->values) != result.size()) return {};
     add_roundings(node, *unrounded, result, flips);

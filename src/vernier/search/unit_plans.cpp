@@ -16,7 +16,7 @@ using By = LayerPrecision::By;
 
 bool is_lowerable(const Node& node) {
   return class_of(node).lowering == Lowering::kAlways &&
-         element_of(main_output(node)) == ElementType::kFloat && !reads_dequantised(node);
+         element_of(main_output(node)) == ElementType::kFloat && !reads_dequantized(node);
 }
 
 bool is_narrow_float(ElementType type) {

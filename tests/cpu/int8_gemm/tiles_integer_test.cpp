@@ -109,7 +109,7 @@ TEST_F(Int8Tiles, WhatFollowsTheSums) {
         if (variant == 2) y = make.node("Clip", {y, make.reals({}, {-100.5}), make.reals({}, {600})});
         if (variant == 3) y = make.node("LeakyRelu", {y}, {{"alpha", Attribute(0.25F)}});
         if (variant == 4) y = make.node("Relu", {make.node("Add", {other, y})});
-        if (variant >= 5) {  // as quantisers write residual blocks
+        if (variant >= 5) {  // as quantizers write residual blocks
           y = make.dequantize(make.quantize(y, 16, 100, kU8), 16, 100, kU8);
           y = make.node("Add", {y, other});
           if (variant >= 6) y = make.node("Relu", {y});

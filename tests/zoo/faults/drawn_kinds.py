@@ -449,16 +449,16 @@ def activation_not_everywhere(place):
     return place.fault("result-part", change="unchanged", shape=list(place.result.shape), axis=axis, places=place.places(count)), "B31 B32 B42"
 
 
-# Quantised models.
+# Quantized models.
 
 
-@kind("quantised-rounding", "QuantizeLinear")
-def quantised_rounding(place):
+@kind("quantized-rounding", "QuantizeLinear")
+def quantized_rounding(place):
     return place.fault(place.one("ties-away", "fraction-dropped")), "B28"
 
 
-@kind("quantised-scales", "DequantizeLinear", "QLinearConv")
-def quantised_scales(place):
+@kind("quantized-scales", "DequantizeLinear", "QLinearConv")
+def quantized_scales(place):
     index = 1 if place.node.op_type == "DequantizeLinear" else 4
     array = place.floats(index)
     if array is None:

@@ -187,7 +187,7 @@ def truncate_input(model: onnx.ModelProto, value: str, scale: float) -> None:
         model.graph.node.insert(0, helper.make_node(operator, inputs, [f"grey_v{i}"], name=f"grey_{i}", **given))
 
 
-def quantise_by_offset(model: onnx.ModelProto, value: str, offset: float) -> None:
+def quantize_by_offset(model: onnx.ModelProto, value: str, offset: float) -> None:
     """An fp16 value is cut to the steps that fp16 has at the offset, as models do that were trained with few levels."""
     model.graph.initializer.append(numpy_helper.from_array(np.array(offset, np.float16), "step_o"))
     for node in model.graph.node:

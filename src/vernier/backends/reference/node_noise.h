@@ -21,7 +21,7 @@ Tensor where_rounded(const Tensor& unrounded, const Tensor& stored, const Tensor
 // are exact.
 Tensor moved_in_float(const Tensor& operand, uint64_t seed);
 
-// The unit roundoff of the type that the node rounds `result` to, or quantises to inside; 0 where it does not
+// The unit roundoff of the type that the node rounds `result` to, or quantizes to inside; 0 where it does not
 // round. A planned group rounds what it stores.
 double node_roundoff(const Node& node, const ops::OpDef& def, const Tensor& result, bool is_planned_group);
 

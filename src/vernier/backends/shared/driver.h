@@ -17,7 +17,7 @@ namespace vernier {
 // Which groups of nodes suit the kernels of a backend.
 struct GroupTraits {
   bool computes_groups = false;
-  bool attends_int8 = false;                           // attention of quantised models as one
+  bool attends_int8 = false;                           // attention of quantized models as one
   std::function<bool(const Node&)> is_pointwise = {};  // what chains of pointwise operators are made of
   // Whether `next`, which reads `chain`, can be computed by the kernel of `anchor` before it stores.
   std::function<bool(const Node& anchor, const Node& next, const Value& chain)> can_follow = {};

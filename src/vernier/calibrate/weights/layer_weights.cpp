@@ -5,7 +5,7 @@
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/passes/build.h"
-#include "vernier/precision/quantised_weights.h"
+#include "vernier/precision/quantized_weights.h"
 #include "vernier/precision/ranged_values.h"
 
 namespace vernier {

@@ -44,7 +44,7 @@ ForeignOption refused(std::vector<std::string> names, OptionValues values, std::
 
 // This is said where int8 is asked for without ranges. The tools make them up of random data.
 inline constexpr const char* kNoRanges =
-    "without ranges nothing is quantised that the model does not quantise itself: `vernier calibrate` finds "
+    "without ranges nothing is quantized that the model does not quantize itself: `vernier calibrate` finds "
     "them in data";
 
 // How a tool writes its options.

@@ -126,7 +126,7 @@ class Drawing {
 DrawnTensor draw_free(Drawing drawing, ElementType type) {
   if (type == ElementType::kString) return drawing.words();
   if (type == ElementType::kBool) return drawing.uniform(0, 1);
-  // Narrow integers are quantised numbers or pixels; wide ones are counts or codes.
+  // Narrow integers are quantized numbers or pixels; wide ones are counts or codes.
   if (is_integer(type) && element_bits(type) <= 8) return drawing.uniform(-128, 255);
   if (is_integer(type)) return drawing.uniform(0, 7);
   return drawing.uniform(-1, 1);

@@ -20,11 +20,11 @@ ElementType narrowest_float(const Graph& graph) {
 }
 
 double own_amplification(const Graph& declared, double relative_l2) {
-  bool quantises = false;
+  bool quantizes = false;
   for_each_graph(declared, [&](const Graph& graph) {
-    for (const auto& node : graph.nodes()) quantises |= node->op == "QuantizeLinear";
+    for (const auto& node : graph.nodes()) quantizes |= node->op == "QuantizeLinear";
   });
-  return quantises ? 0 : relative_l2 / unit_roundoff(narrowest_float(declared));
+  return quantizes ? 0 : relative_l2 / unit_roundoff(narrowest_float(declared));
 }
 
 DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown) {
@@ -33,7 +33,7 @@ DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown) {
   // A value that no node rounds (a copy of an input) is rounded once where it is shown.
   const double relative = std::max(expected.relative_l2, expected.unit_roundoff);
   return {kBoundFactor * relative, kOfLargest * expected.max_abs,
-          std::string(shown.quantised ? "int8" : element_type_short_name(narrowest_float(*shown.graph))), ""};
+          std::string(shown.quantized ? "int8" : element_type_short_name(narrowest_float(*shown.graph))), ""};
 }
 
 std::map<std::string, DerivedBound> derived_bounds(EngineUnderTest& tested, const NamedData& inputs,
@@ -99,7 +99,7 @@ Bounds exceeded_by(Runner& runner, const Model& model, const NamedData& inputs,
     tested = std::make_unique<RunnerUnderTest>(runner, model, nullptr);
   const ShownRun shown =
       engine != nullptr ? tested->show(inputs, {.values = std::vector<std::string>()}) : unseen(model);
-  if (shown.quantised) return {};
+  if (shown.quantized) return {};
   Bounds exceeded;
   for (const auto& [output, error] : propagated_errors(*tested, shown, inputs, seed, options)) {
     const DerivedBound bound = bound_of(error, shown);

@@ -21,7 +21,7 @@ ElementType narrowest_float(const Graph& graph);
 inline constexpr double kIllConditioned = 1e4;
 
 // How many of the roundings of its own types an output of the declared model is off, by the relative L2 of
-// that from the ideal. What they move so far a sound engine's may, too. 0 where the model quantises: then it
+// that from the ideal. What they move so far a sound engine's may, too. 0 where the model quantizes: then it
 // is not rounding that moves it.
 double own_amplification(const Graph& declared, double relative_l2);
 
@@ -40,7 +40,7 @@ std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedD
 
 // Takes the outputs of a runner and by how much they err (relative L2 from the declared model), and gives the
 // bounds of those that are far beyond them. An engine of ours has the roundings that it promises, any other
-// those that the types of the model are reason for. What an engine of ours quantises is not judged, for that
+// those that the types of the model are reason for. What an engine of ours quantizes is not judged, for that
 // is no rounding. The model outlives it.
 ExceededBounds exceeded_bounds(const Model& model, uint64_t seed);
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/diagnose/hazards/quantisation_hazards.h"
+#include "vernier/diagnose/hazards/quantization_hazards.h"
 
 namespace vernier {
 

@@ -250,9 +250,9 @@ class Signs {
 // Finds a value that is no float, and another one than meant.
 std::optional<HazardSign> decision(const Node& node, const Value& output, const Pair& pair,
                                    const RunPair& runs, const Surroundings& around) {
-  // The cost of a scale is no decision (quantisation_hazards.h).
+  // The cost of a scale is no decision (quantization_hazards.h).
   const Node* maker = around.producer(&output);
-  if (pair.made == pair.meant || (maker != nullptr && quantises(*maker))) return std::nullopt;
+  if (pair.made == pair.meant || (maker != nullptr && quantizes(*maker))) return std::nullopt;
   const bool read_decisions = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value* input) {
     const auto operand = pair_of(input, runs);
     return operand && !is_float(element_type_of(input)) && operand->made != operand->meant;

@@ -208,10 +208,10 @@ std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
   const double error = IdealComparison::relative_error(ideal, job.outputs);
   // Eight bits of a scale are as good as eight of a mantissa.
   const auto& nodes = job.model.graph->nodes();
-  const bool is_quantised =
-      std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return quantises(*node); });
+  const bool is_quantized =
+      std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return quantizes(*node); });
   const double of_floats = IdealComparison::unit_roundoff(*job.model.graph);
-  const double unit = std::max(of_floats, is_quantised ? 0x1p-8 : 0.0);
+  const double unit = std::max(of_floats, is_quantized ? 0x1p-8 : 0.0);
   // One that keeps more digits is spared what overflows a narrow type; the next one is not.
   const bool is_better = !(error > least_of_events(unit));
   if (is_better && of_floats <= unit_roundoff(ElementType::kFloat)) return {};

@@ -122,9 +122,9 @@ void propose_parts(const Member&, const FlaggedNode&, const HypothesisContext&, 
 void propose_other_values(const Member&, const FlaggedNode&, const HypothesisContext&,
                           std::vector<Proposal>&);
 void propose_refits(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
-void propose_quantised_parameters(const Member&, const FlaggedNode&, const HypothesisContext&,
+void propose_quantized_parameters(const Member&, const FlaggedNode&, const HypothesisContext&,
                                   std::vector<Proposal>&);
-void propose_quantised_rounding(const Member&, const FlaggedNode&, const HypothesisContext&,
+void propose_quantized_rounding(const Member&, const FlaggedNode&, const HypothesisContext&,
                                 std::vector<Proposal>&);
 void propose_saturating_sums(const Member&, const FlaggedNode&, const HypothesisContext&,
                              std::vector<Proposal>&);

@@ -40,7 +40,7 @@ class RepairSearch {
         repair_builder_(options.repair_builder(job.engine)),
         watch_(options.budget),
         limit_(1.5 * options.budget),
-        meant_(without_quantisers(job.model)),
+        meant_(without_quantizers(job.model)),
         ideal_({{}, &meant_}, ReferenceMode::kIdeal) {}
 
   void run() {
@@ -222,9 +222,9 @@ class RepairSearch {
   bool is_less(const Measured& after, double before, const CulpritGroup& group) const {
     constexpr double kTenth = 0.1, kHalf = 0.5, kWhole = 0.9;
     // The best of eight bits are a few times better than bad ones.
-    constexpr int kFirst = 19, kLast = 30;  // the classes of quantisation
-    const bool is_quantised = group.failure >= FailureClass(kFirst) && group.failure <= FailureClass(kLast);
-    const double goal = is_quantised ? kHalf : kTenth;
+    constexpr int kFirst = 19, kLast = 30;  // the classes of quantization
+    const bool is_quantized = group.failure >= FailureClass(kFirst) && group.failure <= FailureClass(kLast);
+    const double goal = is_quantized ? kHalf : kTenth;
     const double part = group.share >= kWhole || by_class(diagnosis_.culprits).size() == 1
                             ? goal
                             : std::max(goal, 1 - kHalf * group.share);

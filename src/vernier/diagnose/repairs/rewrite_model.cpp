@@ -181,7 +181,7 @@ std::vector<Row> number_rows() {
   };
 }
 
-std::vector<Row> quantisation_rows() {
+std::vector<Row> quantization_rows() {
   const auto site = [](Model& model, const Names& nodes, const NamedData& inputs) {
     return rescale(model, nodes, inputs, false);
   };
@@ -190,11 +190,11 @@ std::vector<Row> quantisation_rows() {
   };
   const auto out = [](bool neighbours) {
     return [=](Model& model, const Names& nodes, const NamedData&) {
-      return unquantise(model, nodes, neighbours);
+      return unquantize(model, nodes, neighbours);
     };
   };
   const auto none = [](Model& model, const Names&, const NamedData&) {
-    return unquantise(model, quantisers_of(model), false);
+    return unquantize(model, quantizers_of(model), false);
   };
   return {
       {{"B19", "B20", "B21", "B22", "B23", "B24", "B25", "B27"},
@@ -206,15 +206,15 @@ std::vector<Row> quantisation_rows() {
        "give all values the scales of their ranges, beginning with {}",
        all},
       {{"B19", "B20", "B21", "B22", "B23", "B24", "B25", "B26", "B27", "B30"},
-       "not-quantised",
+       "not-quantized",
        "leave {} in float",
        out(false)},
       {{"B23", "B24", "B26", "B27", "B28", "B29", "B30"},
-       "not-quantised-around",
+       "not-quantized-around",
        "leave {} and what it reads and makes in float",
        out(true)},
       {{"B19", "B20", "B21", "B22", "B23", "B24", "B25", "B26", "B27", "B30"},
-       "nothing-quantised",
+       "nothing-quantized",
        "leave the whole model in float, as {} alone do not make the error",
        none},
   };
@@ -257,7 +257,7 @@ void rewrite_model(const RepairContext& context, std::vector<RepairCandidate>& c
   add(context, operator_rows(), candidates);
   add(context, choice_rows(), candidates);
   add(context, number_rows(), candidates);
-  add(context, quantisation_rows(), candidates);
+  add(context, quantization_rows(), candidates);
 }
 
 }  // namespace vernier

@@ -96,12 +96,12 @@ bool scale_up_weights(Model& model, const std::vector<std::string>& nodes);
 // square of the mean.
 bool two_passes(Model& model, const std::vector<std::string>& nodes);
 // QuantizeLinear at, or before and behind, the nodes is left out with its DequantizeLinear.
-bool unquantise(Model& model, const std::vector<std::string>& nodes, bool neighbours);
+bool unquantize(Model& model, const std::vector<std::string>& nodes, bool neighbours);
 // The same get the scale of the range that the values have in a run of the reference on these inputs.
 bool rescale(Model& model, const std::vector<std::string>& nodes, const NamedData& inputs, bool all);
 // All QuantizeLinear of the model.
-std::vector<std::string> quantisers_of(const Model& model);
-// Makes what a quantised model means: whatever its scales are, the values that they stand for.
-Model without_quantisers(const Model& model);
+std::vector<std::string> quantizers_of(const Model& model);
+// Makes what a quantized model means: whatever its scales are, the values that they stand for.
+Model without_quantizers(const Model& model);
 
 }  // namespace vernier

@@ -23,8 +23,8 @@ struct ShownRun {
   // shown is a group there.
   std::shared_ptr<const Graph> graph;
   PlannedRoundings roundings;  // with which the reference runs that graph as the engine promises to
-  // The model as the engine's plan quantises it, node by node; null where no plan quantises.
-  std::shared_ptr<const Graph> quantised;
+  // The model as the engine's plan quantizes it, node by node; null where no plan quantizes.
+  std::shared_ptr<const Graph> quantized;
   NamedData defaults;  // of inputs that need not be given
   NamedData values;    // by name: outputs, and inner values that are shown
   // Inner values that are too large to be held at once, in execution order, and what runs the engine once

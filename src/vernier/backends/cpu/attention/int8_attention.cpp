@@ -1,4 +1,4 @@
-// Attention of a quantised model as one kernel: blocks of queries against all keys, in int8 from end to end.
+// Attention of a quantized model as one kernel: blocks of queries against all keys, in int8 from end to end.
 // Each QuantizeLinear of the model rounds; what lies between two of them is computed in floats.
 #include <cmath>
 

@@ -55,7 +55,7 @@ struct Storer {
 };
 
 VERNIER_VNNI Storer storer_of(const Int8DepthwiseLines& p, const Part& part) {
-  const PlainRequantisation& result = p.result;
+  const PlainRequantization& result = p.result;
   const bool is_signed = result.type == ElementType::kInt8;
   return {part.mask(),
           part.pieces,
@@ -152,7 +152,7 @@ VERNIER_VNNI void outputs_by(const Int8DepthwiseLines& p, const Part& part, cons
 
 template <int64_t kRows, int64_t kWidth, int64_t kStride>
 void outputs_of(const Int8DepthwiseLines& p, const Part& part, const uint8_t* columns) {
-  const PlainRequantisation& result = p.result;
+  const PlainRequantization& result = p.result;
   const bool is_plain = (part.pieces > 1 || part.channels >= kInt8Channels) && part.is_whole() &&
                         part.first + part.count <= p.outputs && result.type == ElementType::kUint8 &&
                         result.low <= 0 && result.high >= 255;

@@ -188,7 +188,7 @@ class PairDepthwiseKernel : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_pair_depthwise(const KernelRequest& request, const QuantisedProduct& product,
+std::unique_ptr<Kernel> make_pair_depthwise(const KernelRequest& request, const QuantizedProduct& product,
                                             const ops::Convolution& shape, std::string& reason) {
   reason = "no group of one channel";
   if (!is_depthwise(shape)) return nullptr;

@@ -4,7 +4,7 @@
 
 #include "vernier/backends/cpu/epilogue/int8_epilogue.h"
 #include "vernier/backends/cpu/vectors/line_allocator.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 
 namespace vernier::cpu {
 
@@ -16,7 +16,7 @@ struct IntegerSums {
 
 // An epilogue to int8 that is no more than a scale and an offset, one rounding, and bounds; numbers of each
 // column.
-struct PlainRequantisation {
+struct PlainRequantization {
   const int32_t* initial;
   const float *scales, *offsets;
   ElementType type;
@@ -34,13 +34,13 @@ class IntegerEpilogue {
   // Outputs, and what is added to all of them, lie row by row, of as many columns as axis `columns_axis` of
   // the output has. Nothing, with `reason`, for operands that lie otherwise or are not int8.
   //
-  // As in oneDNN's (onednn/requantisation.h), what a QuantizeLinear or DequantizeLinear between would round
+  // As in oneDNN's (onednn/requantization.h), what a QuantizeLinear or DequantizeLinear between would round
   // in float is not rounded.
-  static std::optional<IntegerEpilogue> of(const QuantisedProduct& product, const KernelRequest& request,
+  static std::optional<IntegerEpilogue> of(const QuantizedProduct& product, const KernelRequest& request,
                                            const IntegerSums& sums, size_t columns_axis, std::string& reason);
 
   // Nothing if there is more to do.
-  std::optional<PlainRequantisation> as_plain() const;
+  std::optional<PlainRequantization> as_plain() const;
   bool reads(int input) const;
   // The input whose memory the output may take over; -1: none.
   int in_place() const;

@@ -46,6 +46,6 @@ void multiply_nbits(const NbitsShape& shape, const uint32_t* panels, const Nbits
                     const float* bias, float* y, int64_t first, int64_t last);
 
 // The weights of a panel, depth by depth, in rows that lie `stride` apart.
-void dequantise_nbits(const NbitsShape& shape, const uint32_t* panel, float* to, int64_t stride);
+void dequantize_nbits(const NbitsShape& shape, const uint32_t* panel, float* to, int64_t stride);
 
 }  // namespace vernier::cpu

@@ -2,7 +2,7 @@
 
 #include "vernier/backends/cpu/gemm/contraction_kernel.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 
 namespace vernier::cpu {
 

@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/gemm/vector_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/matmul.h"
-#include "vernier/backends/cpu/onednn/requantisation.h"
+#include "vernier/backends/cpu/onednn/requantization.h"
 
 namespace vernier::cpu {
 
@@ -14,7 +14,7 @@ namespace {
 
 // A contraction as tiles have it.
 struct Int8Work {
-  QuantisedProduct product;
+  QuantizedProduct product;
   std::optional<ops::Convolution> convolution;  // none: a matrix
   std::optional<NarrowImage> narrow;
   int64_t rows;
@@ -24,7 +24,7 @@ struct Int8Work {
 // Nothing but for known weights that are multiplied with the rows of one matrix, or with an image in one
 // group.
 std::optional<Int8Work> work_of(const KernelRequest& request, std::string& reason) {
-  auto product = parse_quantised(request, reason);
+  auto product = parse_quantized(request, reason);
   if (!product) return std::nullopt;
   const Operand &x = request.in(product->a), &w = request.in(product->b), &y = request.out();
   reason = "tiles take known weights of one group";
@@ -73,7 +73,7 @@ std::vector<std::string> tactics_int8_tiles(const KernelRequest& request) {
 std::unique_ptr<Kernel> make_int8_tiles(const KernelRequest& request, std::string& reason) {
   const auto work = work_of(request, reason);
   if (!work) return nullptr;
-  QuantisedProduct product = work->product;
+  QuantizedProduct product = work->product;
   const ElementType element = request.in(product.a).element;
   const auto format = tile_format(request, element);
   const auto vectors = request.tactic == kInt8Vectors ? vector_work(*work, element) : std::nullopt;

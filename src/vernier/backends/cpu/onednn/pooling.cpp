@@ -7,7 +7,7 @@
 #include "vernier/backends/cpu/onednn/invalid_operations.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 #include "vernier/exec/kernel_decorator.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/nn/pool.h"

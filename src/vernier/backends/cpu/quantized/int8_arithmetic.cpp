@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "vernier/backends/cpu/quantized/int8_table.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/quantized/int8_arithmetic.cpp"

@@ -1,4 +1,4 @@
-// Rows of int8 between the products of quantised attention: what their accumulators are rounded to,
+// Rows of int8 between the products of quantized attention: what their accumulators are rounded to,
 // and a softmax of int8 that is rounded to int8.
 #pragma once
 

@@ -5,7 +5,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/vector_instructions.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
 
@@ -101,11 +101,11 @@ class PairTableKernel : public Kernel {
 };
 
 // Whether the values stand for real numbers; loops over integers are as fast as a table.
-bool is_quantised(const Node& node) {
+bool is_quantized(const Node& node) {
   if (!ops::is_group(node)) return node.op.starts_with("QLinear");
   const auto& members = ops::body(node).nodes();
   return std::any_of(members.begin(), members.end(), [](const auto& member) {
-    return member->op == "DequantizeLinear" || is_quantised(*member);
+    return member->op == "DequantizeLinear" || is_quantized(*member);
   });
 }
 
@@ -168,7 +168,7 @@ Tensor results(const KernelRequest& request, const std::vector<size_t>& varying)
 std::unique_ptr<Kernel> make_int8_table(const KernelRequest& request, std::string& reason) {
   const auto varying = varying_inputs(request);
   reason = "no table: not from one 8-bit type to another";
-  if (varying.empty() || !is_quantised(request.node) || request.outputs.size() != 1 || !request.wants(0))
+  if (varying.empty() || !is_quantized(request.node) || request.outputs.size() != 1 || !request.wants(0))
     return nullptr;
   if (varying.size() > 2 || (varying.size() == 2 && !suits_pairs(request))) return nullptr;
   const Operand& y = request.out();

@@ -17,7 +17,7 @@ using Int8Table = std::array<uint8_t, 256>;
 // to[i] = table[from[i]].
 void look_up(const Int8Table& table, const uint8_t* from, int64_t count, uint8_t* to);
 
-// Sums and products of two quantised operands: in float wherever their rounding is beyond doubt, and else
+// Sums and products of two quantized operands: in float wherever their rounding is beyond doubt, and else
 // from a table. The results are those of the table, bit for bit.
 
 // In steps of the result, from its zero point: a * a_factor + b * b_factor + offset, or, of a product,

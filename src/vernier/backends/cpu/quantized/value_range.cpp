@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/quantized/dynamic_quantisation.h"
+#include "vernier/backends/cpu/quantized/dynamic_quantization.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/quantized/value_range.cpp"

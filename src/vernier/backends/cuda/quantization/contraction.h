@@ -27,7 +27,7 @@ struct Int8Contraction {
 };
 
 // Describes MatMulInteger, ConvInteger, QLinearMatMul, QLinearConv, QGemm, MatMulIntegerToFloat, and the
-// groups of a Conv, MatMul or Gemm of operands that are dequantised. Gives nothing, with `reason`, for
+// groups of a Conv, MatMul or Gemm of operands that are dequantized. Gives nothing, with `reason`, for
 // others, and for scales or zero points that cannot be separated from the accumulators.
 std::optional<Int8Contraction> int8_contraction(const KernelRequest& request, std::string& reason);
 

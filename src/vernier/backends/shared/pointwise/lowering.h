@@ -69,9 +69,9 @@ class Lowering {
 };
 
 // QuantizeLinear, DequantizeLinear and the pointwise QLinear operators; nothing for others.
-std::optional<Lowering::Register> lower_quantised(Lowering& lowering, const Node& node);
-// Quantised real numbers of DOUBLE, as QLinear operators make them: the quotient by the scale, an input of
+std::optional<Lowering::Register> lower_quantized(Lowering& lowering, const Node& node);
+// Quantized real numbers of DOUBLE, as QLinear operators make them: the quotient by the scale, an input of
 // the node, is rounded to FLOAT, then to an integer; the zero point, which follows the scale, moves it.
-Lowering::Register requantise(Lowering& lowering, const Node& node, Lowering::Register real, size_t scale);
+Lowering::Register requantize(Lowering& lowering, const Node& node, Lowering::Register real, size_t scale);
 
 }  // namespace vernier::pointwise

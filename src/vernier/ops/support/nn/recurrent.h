@@ -52,7 +52,7 @@ struct RecurrentWeights {
   int64_t hidden = 0;
   Elements<double> input,
       recurrent;         // [directions, gates * hidden, inputs], [directions, gates * hidden, hidden]
-  bool dynamic = false;  // what they are multiplied with is quantised by its own range before
+  bool dynamic = false;  // what they are multiplied with is quantized by its own range before
 };
 
 // Inputs 1 and 2 as ONNX has them.
