@@ -37,8 +37,8 @@ struct Typed {
     const ShownRun run = shown();
     return text(model_hazards({model, run, inputs, outputs()}, watch));
   }
-  static std::string text(const std::vector<Culprit>& culprits) {
-    return culprits.empty() ? "none" : culprits[0].failure.code() + " at " + culprits[0].nodes.at(0);
+  static std::string text(const std::vector<RootCause>& root_causes) {
+    return root_causes.empty() ? "none" : root_causes[0].failure.code() + " at " + root_causes[0].nodes.at(0);
   }
 };
 

@@ -74,7 +74,7 @@ Plant codes_by(const std::function<double(double real, size_t place)>& rule) {
 
 std::string sentence_of(const NamedData& inputs, const Plant& plant) {
   const Diagnosis diagnosis = diagnosed(kQuantizer, inputs, plant);
-  return diagnosis.culprits.empty() ? "none" : diagnosis.culprits.front().sentence;
+  return diagnosis.root_causes.empty() ? "none" : diagnosis.root_causes.front().sentence;
 }
 
 TEST(IntegerKernels, TiesThatAreAllRoundedOtherwiseAreNoChance) {

@@ -31,7 +31,7 @@ struct Scales {
   std::function<double(size_t)> x = [](size_t i) { return static_cast<double>(i * 53 % 97) / 96; };
 };
 
-std::vector<Culprit> hazards(const Scales& scales) {
+std::vector<RootCause> hazards(const Scales& scales) {
   Model model = parse_planted(kModel, 18);
   std::vector<double> weights, x;
   for (size_t i = 0; i < 192; ++i) weights.push_back(scales.weight(i));
@@ -107,7 +107,7 @@ TEST(QuantizationHazards, OneScaleForUnevenChannels) {
 }
 
 // A scale for each column of the weights, which grow from column to column.
-std::vector<Culprit> channel_hazards(const std::function<double(size_t)>& scale_of) {
+std::vector<RootCause> channel_hazards(const std::function<double(size_t)>& scale_of) {
   std::string text = kModel;
   for (const auto& [from, to] : {std::pair("%v: f32[]", "%v: f32[12]"), std::pair("%o: i8[]", "%o: i8[12]")})
     text.replace(text.find(from), std::string_view(from).size(), to);
@@ -224,7 +224,8 @@ struct Chain {
   }
 };
 
-std::vector<Culprit> chain_hazards(const std::array<double, 3>& ranges, const std::vector<double>& samples) {
+std::vector<RootCause> chain_hazards(const std::array<double, 3>& ranges,
+                                     const std::vector<double>& samples) {
   Model model = parse_planted(kChain, 18);
   std::vector<double> weights;
   for (size_t i = 0; i < 64; ++i) weights.push_back(Chain::weight(i));

@@ -31,7 +31,7 @@ def images():
 
 @pytest.fixture
 def chain(tmp_path):
-    """y = softmax(relu(x @ w + b)): small, with a plan, culprits and a price of bf16."""
+    """y = softmax(relu(x @ w + b)): small, with a plan, root causes and a price of bf16."""
     random = np.random.default_rng(1)
     nodes = [
         helper.make_node("Gemm", ["x", "w", "b"], ["h"], "gemm"),

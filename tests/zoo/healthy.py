@@ -2,7 +2,7 @@
 """Diagnoses sound engines of real models: healthy.py SHARED [--engine NAME]... [--table FILE] [--limit SECONDS] [--jobs N] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons, and for every kind of engine, `vernier diagnose` must find
-nothing: exit 0, or a model that is ill-conditioned by its own evidence, and no culprit but nodes of which it says that the model is to
+nothing: exit 0, or a model that is ill-conditioned by its own evidence, and no root cause but nodes of which it says that the model is to
 blame, and not the engine; or, in float16, values of the model that this type does not hold; or, in int8, a plan that costs the model more
 than rounding explains, as scales do that serve one sample and not the other, those that a model has itself, too. All else is a false
 alarm. Beside that the bounds are told: how many times the error that was met they are, whose median is to be at most 30, for a bound that

@@ -31,7 +31,7 @@ struct DiagnosisJob {
   std::optional<DiagnosedRunner> against_engine;  // the same where it is no reference
   CompareOptions compare;
   size_t most_samples = 8;  // that are looked at
-  size_t most_culprits = 8;
+  size_t most_root_causes = 8;
   double budget = 60;                            // seconds, after which no further experiment begins
   size_t most_bytes = ShowOptions().most_bytes;  // of inner values that are held at once
   uint64_t seed = 1;

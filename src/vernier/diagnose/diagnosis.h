@@ -48,7 +48,7 @@ struct Repair {
 };
 std::string_view repair_kind_name(Repair::Kind kind);
 
-struct Culprit {
+struct RootCause {
   std::vector<std::string> nodes;  // of the ONNX model, the most likely one first; none: outside of the graph
   std::vector<std::string> values;  // that the nodes make, or the inputs and outputs that are at fault
   FailureClass failure;
@@ -101,7 +101,7 @@ struct Diagnosis {
   bool healthy = false;
   std::string sentence;  // what the user needs to know
   std::vector<ErrorSplit> split;
-  std::vector<Culprit> culprits;         // by rank
+  std::vector<RootCause> root_causes;    // by rank
   std::vector<EngineAgreement> engines;  // if there are several
   std::vector<SampleOutcome> samples;    // of the engine that is diagnosed
   std::vector<Experiment> experiments;

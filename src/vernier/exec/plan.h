@@ -76,7 +76,7 @@ struct PlanChoices {
       tactics;  // by the name of a node's first output; others: the backend's own
   // Groups whose nodes run one by one, by the name of their first output. The last node of a group makes a
   // value of the same name, and may be a group again: so many of them are taken apart, the outermost first.
-  std::map<std::string, int> apart = {};
+  std::map<std::string, int> ungrouped = {};
   std::vector<CacheBinding> caches = {};
 
   bool operator==(const PlanChoices&) const = default;

@@ -32,9 +32,9 @@ TEST(BeyondRounding, IsNoHealthyEngine) {
   const Diagnosis found = diagnosis_of(with_factor(0.1251));
   EXPECT_FALSE(found.healthy) << found.sentence;
   EXPECT_EQ(found.verdict, Verdict::kFail);
-  ASSERT_FALSE(found.culprits.empty());
-  EXPECT_EQ(found.culprits[0].failure.code(), "B31");
-  EXPECT_THAT(found.culprits[0].nodes, ::testing::Contains("k3"));
+  ASSERT_FALSE(found.root_causes.empty());
+  EXPECT_EQ(found.root_causes[0].failure.code(), "B31");
+  EXPECT_THAT(found.root_causes[0].nodes, ::testing::Contains("k3"));
 }
 
 // Bounds are no law for what is a little more.

@@ -53,7 +53,7 @@ class Answer:
     sentence: str = ""
     seconds: float = 0.0
     trouble: str = ""  # why there is no diagnosis
-    repair: dict | None = None  # of the first culprit, as the report has it
+    repair: dict | None = None  # of the first root cause, as the report has it
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Result:
     seconds: float
     remark: str
     repaired: bool = False  # by a repair that was verified, and that this program finds to work
-    confidence: float = 0.0  # of the first culprit
+    confidence: float = 0.0  # of the first root cause
     said: str = ""
 
 

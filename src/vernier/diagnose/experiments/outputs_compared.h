@@ -43,7 +43,7 @@ struct OutputsCompared {
   std::optional<ComparisonResult> expected;
 
   // The engine to look into: the first that runs and is wrong, else the first that fails, else the first.
-  const EngineOutputs& culprit() const;
+  const EngineOutputs& root_cause() const;
 };
 
 // As `run` does it, so that both give the same verdict.

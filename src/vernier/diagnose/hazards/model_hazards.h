@@ -18,7 +18,7 @@ struct HazardJob {
 
 // By rank. Where the outputs of the engine are what the model means, but for what types of so many digits
 // make of a healthy model, only what overflows in the types that the model declares.
-std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch);
+std::vector<RootCause> model_hazards(const HazardJob& job, Stopwatch& watch);
 
 // Whether the engine only rounds less often than the types of values say, where no Cast asks for it, or where
 // these types end before what the model means: it is nearer to that than the model as declared is.

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "vernier/compare/distance.h"
-#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/hazards/calibrations.h"
 
 namespace vernier {
@@ -31,16 +31,16 @@ class Search {
   Search(const Model& model, const std::vector<NamedData>& samples, Stopwatch& watch)
       : samples_(samples), watch_(watch), runs_(*model.graph) {}
 
-  std::vector<Culprit> search() {
+  std::vector<RootCause> search() {
     if (runs_.sites().empty() || samples_.empty()) return {};
     for (size_t i = 0; i < samples_.size() && (i == 0 || watch_.seconds() - start_ < kBudget / 3); ++i)
       measure(samples_[i]);
-    if (auto culprit = shared_culprit()) return {std::move(*culprit)};
-    auto culprits = broken_culprits();
-    if (!culprits.empty() || error_ < kHarmless) return culprits;
-    culprits = single_culprits();
-    if (culprits.empty()) culprits = sensitive_culprits();
-    return culprits;
+    if (auto root_cause = shared_root_cause()) return {std::move(*root_cause)};
+    auto root_causes = broken_root_causes();
+    if (!root_causes.empty() || error_ < kHarmless) return root_causes;
+    root_causes = single_root_causes();
+    if (root_causes.empty()) root_causes = sensitive_root_causes();
+    return root_causes;
   }
 
  private:
@@ -69,9 +69,9 @@ class Search {
   }
   double share_of(const QuantizationSite& site, Cure cure = {}) { return share_of({{site.quantize, cure}}); }
 
-  Culprit culprit(const QuantizationSite& site, const SiteCause& cause, double share,
-                  std::string_view by = "when this place alone is the identity") const {
-    Culprit made;
+  RootCause root_cause(const QuantizationSite& site, const SiteCause& cause, double share,
+                       std::string_view by = "when this place alone is the identity") const {
+    RootCause made;
     made.nodes = site.onnx_nodes();
     made.values = {site.quantize->inputs[0]->name};
     made.failure = cause.failure;
@@ -90,7 +90,7 @@ class Search {
 
   // A fault of all scales is shown by all that do not fit. It is one of calibration only if other scales cure
   // it.
-  std::optional<Culprit> shared_culprit() {
+  std::optional<RootCause> shared_root_cause() {
     constexpr double kLeast = 0.75, kCostly = 0.03;
     if (error_ < kCostly) return std::nullopt;
     std::vector<const QuantizationSite*> off;
@@ -108,13 +108,13 @@ class Search {
     return cause ? std::optional(shared(*cause, std::move(off), share)) : std::nullopt;
   }
 
-  Culprit shared(const SiteCause& cause, std::vector<const QuantizationSite*> off, double share) const {
+  RootCause shared(const SiteCause& cause, std::vector<const QuantizationSite*> off, double share) const {
     const auto misfit = [](const QuantizationSite* site) {
       return std::abs(std::log(site->fit(site->use())));
     };
     std::stable_sort(off.begin(), off.end(),
                      [&](const auto* a, const auto* b) { return misfit(a) > misfit(b); });
-    Culprit made = culprit(*off.front(), cause, share, "with scales that suit the values");
+    RootCause made = root_cause(*off.front(), cause, share, "with scales that suit the values");
     for (size_t i = 1; i < off.size(); ++i) {
       const auto nodes = off[i]->onnx_nodes();
       made.nodes.insert(made.nodes.end(), nodes.begin(), nodes.end());
@@ -125,24 +125,24 @@ class Search {
     return made;
   }
 
-  static void sort_by_share(std::vector<Culprit>& culprits) {
-    std::stable_sort(culprits.begin(), culprits.end(),
-                     [](const Culprit& a, const Culprit& b) { return a.share > b.share; });
+  static void sort_by_share(std::vector<RootCause>& root_causes) {
+    std::stable_sort(root_causes.begin(), root_causes.end(),
+                     [](const RootCause& a, const RootCause& b) { return a.share > b.share; });
   }
 
   // A scale of nothing suits no values: it need not cost much to be a fault.
-  std::vector<Culprit> broken_culprits() {
+  std::vector<RootCause> broken_root_causes() {
     constexpr double kNoticed = 1e-3, kLeast = 0.05;
-    std::vector<Culprit> culprits;
+    std::vector<RootCause> root_causes;
     for (const QuantizationSite& site : runs_.sites()) {
       if (error_ < kNoticed || is_late()) break;
       const auto cause = cause_at(site, runs_);
       if (!cause || cause->failure != FailureClass(23)) continue;
       const double share = share_of(site);
-      if (share >= kLeast) culprits.push_back(culprit(site, *cause, share));
+      if (share >= kLeast) root_causes.push_back(root_cause(site, *cause, share));
     }
-    sort_by_share(culprits);
-    return culprits;
+    sort_by_share(root_causes);
+    return root_causes;
   }
 
   static bool is_by_range(const SiteCause& cause) {
@@ -152,40 +152,40 @@ class Search {
   // A range that does not suit the values, as it looks or as another one shows that makes most of the error
   // go. What the model reads itself: whether the data or the scale is at fault there, only a cost beyond
   // doubt tells.
-  std::optional<Culprit> misfit(const QuantizationSite& site, std::optional<SiteCause> cause) {
+  std::optional<RootCause> misfit(const QuantizationSite& site, std::optional<SiteCause> cause) {
     constexpr double kLeast = 0.2, kMost = 0.75, kCostly = 0.05;
     if (error_ < (site.is_input() ? kOfInput : kCostly)) return std::nullopt;
     if (cause) {
       const double share = share_of(site);
-      return share < kLeast ? std::nullopt : std::optional(culprit(site, *cause, share));
+      return share < kLeast ? std::nullopt : std::optional(root_cause(site, *cause, share));
     }
     cause = cause_of_misfit(site);
     if (!cause) return std::nullopt;
     const double share = share_of(site, {Cure::Kind::kRefit});
     if (share < kMost) return std::nullopt;
-    return culprit(site, *cause, share, "with a scale that suits the values at this place");
+    return root_cause(site, *cause, share, "with a scale that suits the values at this place");
   }
 
-  std::vector<Culprit> single_culprits() {
+  std::vector<RootCause> single_root_causes() {
     constexpr double kLeast = 0.2;
-    std::vector<Culprit> culprits;
+    std::vector<RootCause> root_causes;
     for (const QuantizationSite& site : runs_.sites()) {
       if (is_late()) break;
       const auto cause = cause_at(site, runs_);
       if (cause && !is_by_range(*cause)) {
         const double share = share_of(site);
-        if (share >= kLeast) culprits.push_back(culprit(site, *cause, share));
+        if (share >= kLeast) root_causes.push_back(root_cause(site, *cause, share));
       } else if (auto made = misfit(site, cause)) {
-        culprits.push_back(std::move(*made));
+        root_causes.push_back(std::move(*made));
       }
     }
-    sort_by_share(culprits);
-    return culprits;
+    sort_by_share(root_causes);
+    return root_causes;
   }
 
   // Scales as good as they can be, and still too coarse: for one place, or for the model, which makes more of
   // what all places round than that is.
-  std::vector<Culprit> sensitive_culprits() {
+  std::vector<RootCause> sensitive_root_causes() {
     constexpr double kCostly = 0.25, kAmplified = 0.1, kMuch = 3, kMost = 0.5;
     if (error_ < kAmplified || (error_ < kCostly && error_ < kMuch * rounded())) return {};
     const QuantizationSite* worst = nullptr;
@@ -199,12 +199,12 @@ class Search {
     }
     if (worst == nullptr || (worst->is_input() && error_ < kOfInput)) return {};
     if (most > kMost) {
-      if (auto cause = unequal_parts(*worst, most)) return {culprit(*worst, *cause, most)};
+      if (auto cause = unequal_parts(*worst, most)) return {root_cause(*worst, *cause, most)};
     }
     const std::string what = most > kMost
                                  ? "it is far more sensitive to eight bits than all others"
                                  : "no place alone is to blame: eight bits cost too much in so many of them";
-    return {culprit(*worst, {FailureClass(30), what}, most)};
+    return {root_cause(*worst, {FailureClass(30), what}, most)};
   }
 
   // A joined value needs more than one scale if scales for the indices of an axis make its error go.
@@ -242,8 +242,8 @@ class Search {
 
 }  // namespace
 
-std::vector<Culprit> quantization_hazards(const Model& model, const std::vector<NamedData>& samples,
-                                          Stopwatch& watch) {
+std::vector<RootCause> quantization_hazards(const Model& model, const std::vector<NamedData>& samples,
+                                            Stopwatch& watch) {
   try {
     return Search(model, samples, watch).search();
   } catch (const Error&) {

@@ -13,8 +13,8 @@ namespace vernier {
 // The sites at fault by their share of the error, which is what goes when a site alone is the identity. What
 // eight bits cost a model that is quantized well is no fault. `samples` are those of the diagnosis, the first
 // one that which is looked into.
-std::vector<Culprit> quantization_hazards(const Model& model, const std::vector<NamedData>& samples,
-                                          Stopwatch& watch);
+std::vector<RootCause> quantization_hazards(const Model& model, const std::vector<NamedData>& samples,
+                                            Stopwatch& watch);
 
 // Says what is wrong with the scales of a model, by how they lie to the values that they meet.
 struct SiteCause {

@@ -35,7 +35,7 @@ struct RepairCandidate {
 struct RepairContext {
   const Model& model;
   FailureClass failure;
-  std::vector<std::string> nodes;   // of the culprits of that class, the most likely of each first
+  std::vector<std::string> nodes;   // of the root causes of that class, the most likely of each first
   std::vector<std::string> values;  // inputs and outputs, where the fault lies outside of the graph
   const NamedData& inputs;          // of the sample that candidates are chosen on
   const RepairBuilder& repair_builder;

@@ -11,8 +11,8 @@
 #include "vernier/base/file.h"
 #include "vernier/diagnose/repairs/candidate.h"
 #include "vernier/diagnose/repairs/changed_runner.h"
-#include "vernier/diagnose/repairs/culprit_group.h"
 #include "vernier/diagnose/repairs/evaluator.h"
+#include "vernier/diagnose/repairs/root_cause_group.h"
 #include "vernier/diagnose/rewrites/rewrites.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ir/verify.h"
@@ -45,7 +45,7 @@ class RepairSearch {
 
   void run() {
     prepare();
-    for (CulpritGroup& group : by_class(diagnosis_.culprits)) {
+    for (RootCauseGroup& group : by_class(diagnosis_.root_causes)) {
       if (state_.passes) {
         diagnosis_.notes.push_back(fmt::format(
             "{} needs no repair of its own: with those before it the engine passes", group.failure.code()));
@@ -97,7 +97,7 @@ class RepairSearch {
     return std::make_unique<Evaluator>(job_.model, right, job_.compare, std::move(samples), watch_);
   }
 
-  void repair(CulpritGroup& group) {
+  void repair(RootCauseGroup& group) {
     const RepairContext context{model(),
                                 group.failure,
                                 group.nodes(),
@@ -118,23 +118,23 @@ class RepairSearch {
         rejected.push_back({candidates_.back().sentence, std::move(why)});
       if (found) break;
     }
-    for (Culprit* culprit : group.culprits) {
+    for (RootCause* root_cause : group.root_causes) {
       if (found) {
-        culprit->repair = *found;
+        root_cause->repair = *found;
       } else if (rejected.empty()) {
         continue;  // nothing can be tried: what the cause alone says stays, unverified
       } else {
-        const std::string advice = culprit->repair.sentence;
-        culprit->repair = Repair();
-        culprit->repair.sentence = "none of the repairs that were tried holds";
-        if (!advice.empty()) culprit->repair.sentence += "; by the cause alone: " + advice;
+        const std::string advice = root_cause->repair.sentence;
+        root_cause->repair = Repair();
+        root_cause->repair.sentence = "none of the repairs that were tried holds";
+        if (!advice.empty()) root_cause->repair.sentence += "; by the cause alone: " + advice;
       }
-      culprit->repair.rejected = rejected;
+      root_cause->repair.rejected = rejected;
     }
   }
 
   // Why it was not taken; empty where it was, or where it does not apply.
-  std::string attempt(const RepairCandidate& candidate, const CulpritGroup& group,
+  std::string attempt(const RepairCandidate& candidate, const RootCauseGroup& group,
                       std::optional<Repair>& found) {
     try {
       Repaired made;
@@ -201,7 +201,7 @@ class RepairSearch {
     return fmt::format("it does not mean the same: the reference differs by {:.2g}", distance);
   }
 
-  std::string judge(const RepairCandidate& candidate, const CulpritGroup& group, Repaired made,
+  std::string judge(const RepairCandidate& candidate, const RootCauseGroup& group, Repaired made,
                     std::optional<Repair>& found) {
     const Measured first = chosen_->measure(*made.runner, candidate.times);
     if (!first.trouble.empty()) return first.trouble;
@@ -218,14 +218,14 @@ class RepairSearch {
     return "";
   }
 
-  // A culprit that makes a part of the error takes away no more than that.
-  bool is_less(const Measured& after, double before, const CulpritGroup& group) const {
+  // A root cause that makes a part of the error takes away no more than that.
+  bool is_less(const Measured& after, double before, const RootCauseGroup& group) const {
     constexpr double kTenth = 0.1, kHalf = 0.5, kWhole = 0.9;
     // The best of eight bits are a few times better than bad ones.
     constexpr int kFirst = 19, kLast = 30;  // the classes of quantization
     const bool is_quantized = group.failure >= FailureClass(kFirst) && group.failure <= FailureClass(kLast);
     const double goal = is_quantized ? kHalf : kTenth;
-    const double part = group.share >= kWhole || by_class(diagnosis_.culprits).size() == 1
+    const double part = group.share >= kWhole || by_class(diagnosis_.root_causes).size() == 1
                             ? goal
                             : std::max(goal, 1 - kHalf * group.share);
     const bool falls =

@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// A rewrite of the culprits' nodes, or of a model in which these are.
+// A rewrite of the root causes' nodes, or of a model in which these are.
 struct Row {
   std::set<std::string> classes;
   const char *name, *sentence;  // what becomes of "'clip', 'clip_1'"

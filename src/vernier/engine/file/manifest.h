@@ -33,7 +33,7 @@ struct Manifest {
     std::vector<std::string> inputs;  // types, as text
     std::string images;               // layout
     std::map<std::string, std::string> tactics;
-    std::map<std::string, int> apart;  // see PlanChoices
+    std::map<std::string, int> ungrouped;  // see PlanChoices
   };
   struct Plan : Tuned {
     Plan() = default;

@@ -116,14 +116,14 @@ class PlanMaker {
   }
 
   bool is_apart(const Node& group) const {
-    const auto found = plan_.choices.apart.find(group.output(0)->name);
-    return found != plan_.choices.apart.end() && depth_ < found->second;
+    const auto found = plan_.choices.ungrouped.find(group.output(0)->name);
+    return found != plan_.choices.ungrouped.end() && depth_ < found->second;
   }
 
   // A group that no kernel computes as one: its nodes, one by one.
   void add_members(const Node& group) {
     const Graph& body = ops::body(group);
-    int& levels = plan_.choices.apart[group.output(0)->name];
+    int& levels = plan_.choices.ungrouped[group.output(0)->name];
     levels = std::max(levels, depth_ + 1);
     for (size_t i = 0; i < body.inputs.size(); ++i) slots_.alias(*group.inputs[i], *body.inputs[i]);
     ++depth_;

@@ -1,4 +1,4 @@
-#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/root_causes.h"
 
 #include <fmt/ranges.h>
 
@@ -132,7 +132,7 @@ std::vector<RejectedCause> rejected_of(const Reproduction& reproduction) {
 
 // Blames fusion for what a group makes wrong only as long as nobody sees inside: the decisive experiment of a
 // defect of fusion. Other causes may lie in the fused kernel, too.
-void add_fusion(const FlaggedNode& flagged, const FlaggedRuns& runs, Culprit& culprit) {
+void add_fusion(const FlaggedNode& flagged, const FlaggedRuns& runs, RootCause& root_cause) {
   if (runs.changing == nullptr || !ops::is_group(*flagged.node)) return;
   std::set<std::string> inside;
   for (const auto& value : ops::body(*flagged.node).values()) inside.insert(value->name);
@@ -140,53 +140,53 @@ void add_fusion(const FlaggedNode& flagged, const FlaggedRuns& runs, Culprit& cu
   for (const ChangingValue& each : *runs.changing) {
     if (!inside.contains(each.value)) continue;
     heals = heals || each.heals();
-    culprit.evidence.push_back(
+    root_cause.evidence.push_back(
         {"fusion taken apart", each.error_shown,
          fmt::format("with '{}' shown the outputs are {}: they differ by {:.2g}; without by {:.2g}",
                      each.value, each.heals() ? "right" : "others", each.error_shown, each.error_unshown)});
   }
   if (!heals) return;
   for (const std::string& node : flagged.onnx_nodes()) {
-    if (std::find(culprit.nodes.begin(), culprit.nodes.end(), node) == culprit.nodes.end())
-      culprit.nodes.push_back(node);
+    if (std::find(root_cause.nodes.begin(), root_cause.nodes.end(), node) == root_cause.nodes.end())
+      root_cause.nodes.push_back(node);
   }
-  if (culprit.failure.is_explained()) return;
+  if (root_cause.failure.is_explained()) return;
   constexpr double kProven = 0.7;  // that it is fusion, not what is wrong in it
-  culprit.failure = FailureClass(31);
-  culprit.confidence = kProven;
-  culprit.sentence =
-      fmt::format("{} are wrong as one, and right where an inner value is shown", quoted(culprit.nodes));
-  culprit.repair = repair_of(culprit);
+  root_cause.failure = FailureClass(31);
+  root_cause.confidence = kProven;
+  root_cause.sentence =
+      fmt::format("{} are wrong as one, and right where an inner value is shown", quoted(root_cause.nodes));
+  root_cause.repair = repair_of(root_cause);
 }
 
-Culprit culprit_of(const FlaggedNode& flagged, const Reproduction& reproduction) {
-  Culprit culprit;
-  culprit.nodes = flagged.onnx_nodes();
-  culprit.values = values_made(flagged);
-  culprit.evidence.push_back(same_input_evidence(flagged));
-  culprit.rejected = rejected_of(reproduction);
+RootCause root_cause_of(const FlaggedNode& flagged, const Reproduction& reproduction) {
+  RootCause root_cause;
+  root_cause.nodes = flagged.onnx_nodes();
+  root_cause.values = values_made(flagged);
+  root_cause.evidence.push_back(same_input_evidence(flagged));
+  root_cause.rejected = rejected_of(reproduction);
   if (!reproduction.cause) {
-    culprit.sentence = fmt::format("{} makes what none of {} simulated causes reproduces",
-                                   quoted(culprit.nodes), reproduction.tried);
-    return culprit;
+    root_cause.sentence = fmt::format("{} makes what none of {} simulated causes reproduces",
+                                      quoted(root_cause.nodes), reproduction.tried);
+    return root_cause;
   }
   const Simulated& cause = *reproduction.cause;
-  culprit.failure = cause.failure;
-  culprit.confidence = reproduction.confidence;
+  root_cause.failure = cause.failure;
+  root_cause.confidence = reproduction.confidence;
   if (!cause.values.empty()) {
-    culprit.nodes.clear();
-    culprit.values = cause.values;
-    culprit.sentence = cause.what;
+    root_cause.nodes.clear();
+    root_cause.values = cause.values;
+    root_cause.sentence = cause.what;
   } else {
-    culprit.nodes = cause.nodes;
-    culprit.sentence = fmt::format("{}: {}", quoted(culprit.nodes), cause.what);
+    root_cause.nodes = cause.nodes;
+    root_cause.sentence = fmt::format("{}: {}", quoted(root_cause.nodes), cause.what);
   }
-  culprit.evidence.push_back(
+  root_cause.evidence.push_back(
       {"reproduction", cause.residual,
        fmt::format("the reference, in which {}, makes what the engine made but for {:.3g} % of the error",
                    cause.what, 100 * cause.residual)});
-  culprit.repair = repair_of(culprit);
-  return culprit;
+  root_cause.repair = repair_of(root_cause);
+  return root_cause;
 }
 
 // How far the outputs move if the node alone makes its error.
@@ -244,27 +244,27 @@ std::vector<double> shares_of(const std::vector<FlaggedNode>& flagged_nodes, con
 
 }  // namespace
 
-std::vector<Culprit> culprits_of(const SameInputCheck& check, const FlaggedRuns& runs, size_t most,
-                                 Stopwatch& watch) {
+std::vector<RootCause> root_causes_of(const SameInputCheck& check, const FlaggedRuns& runs, size_t most,
+                                      Stopwatch& watch) {
   std::vector<FlaggedNode> flagged_nodes(
       check.flagged_nodes.begin(),
       check.flagged_nodes.begin() + static_cast<ptrdiff_t>(std::min(most, check.flagged_nodes.size())));
   std::erase_if(flagged_nodes, only_rounds_partial_sums);
   if (flagged_nodes.empty()) return {};
   const auto shares = shares_of(flagged_nodes, runs, watch);
-  std::vector<Culprit> culprits;
+  std::vector<RootCause> root_causes;
   for (size_t i = 0; i < flagged_nodes.size(); ++i) {
     Reproduction reproduction = watch.is_over() ? Reproduction() : watch.time("reproduction", 1, [&] {
       return reproduce(flagged_nodes[i], context_of(flagged_nodes[i], runs), &watch);
     });
     decide_by_run_before(flagged_nodes[i], runs, watch, reproduction);
-    culprits.push_back(culprit_of(flagged_nodes[i], reproduction));
-    add_fusion(flagged_nodes[i], runs, culprits.back());
-    culprits.back().share = shares[i];
+    root_causes.push_back(root_cause_of(flagged_nodes[i], reproduction));
+    add_fusion(flagged_nodes[i], runs, root_causes.back());
+    root_causes.back().share = shares[i];
   }
-  std::stable_sort(culprits.begin(), culprits.end(),
-                   [](const Culprit& a, const Culprit& b) { return a.share > b.share; });
-  return culprits;
+  std::stable_sort(root_causes.begin(), root_causes.end(),
+                   [](const RootCause& a, const RootCause& b) { return a.share > b.share; });
+  return root_causes;
 }
 
 }  // namespace vernier
