@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What int8 costs the outputs of models by the ranges of each method, and by those of ONNX Runtime's calibrators.
+"""Measures what int8 costs the outputs of models by the ranges of each method, and by those of ONNX Runtime's calibrators.
 
     calibration.py [MODEL...]    of ../shared/models, or digits (default: those of docs/calibration.md)
 

@@ -1,4 +1,4 @@
-// What the reference costs: reference_bench MODEL RUNS [INPUT:DIMS...]
+// Measures what the reference costs: reference_bench MODEL RUNS [INPUT:DIMS...]
 //
 // Prints one line of JSON: seconds to read the file, seconds of import beyond that, the median and the
 // smallest seconds of a run on random inputs, bytes of weights, of the largest live set, and of the process

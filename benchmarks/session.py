@@ -1,4 +1,4 @@
-"""What a run in Python costs beside one over the C interface: session.py (in the environment .venv, after scripts/build)
+"""Measures what a run in Python costs beside one over the C interface: session.py (in the environment .venv, after scripts/build)
 
 A model of one Relu on 16 floats, so that little but the calls is timed; both sides bind the input, run on one thread, and look
 at the output. Rounds alternate, and the median of the rounds counts. Prints microseconds, and ends with 1 beyond 10 of overhead.

@@ -1,4 +1,4 @@
-# What is precompiled: headers of the standard library and of fmt, which change with the machine alone. No header of the project is
+# Precompiles headers of the standard library and of fmt, which change with the machine alone. No header of the project is
 # among them, so that a change of one compiles what includes it and nothing else, and a compiler cache serves every checkout.
 set(VERNIER_PRECOMPILED <fmt/format.h> <algorithm> <array> <atomic> <cmath> <cstdint> <filesystem> <functional> <limits> <map> <memory> <mutex>
     <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)

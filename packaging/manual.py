@@ -119,7 +119,7 @@ def quoted(text):
 
 
 def descriptions(verb):
-    """Of every option, in a few words."""
+    """Describes every option in a few words."""
     told = {name: option["description"] for option in verb["options"] for name in option["names"]}
     for head, text in footer_parts(verb["footer"]):
         for name in re.findall(r"(?:^|[ |])(--[a-z][a-z0-9-]*)", head):

@@ -40,7 +40,7 @@ set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "inference engines whose accuracy is proven
 Headers, and a package of CMake, for programs that build and run engines of
 Vernier.")
 
-# What Debian asks of every package.
+# Debian asks this of every package.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/packaging/changelog CONTENT "vernier (@PROJECT_VERSION@) unstable; urgency=medium
 
   * Built from its source tree.

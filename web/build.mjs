@@ -40,7 +40,7 @@ async function scriptOf(entry) {
 
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-// Of what is bundled; their licences ask that every copy has them.
+// The licences of what is bundled: they licences ask that every copy has them.
 function licences() {
   const packages = ["preact", "@preact/signals", "@preact/signals-core", "@dagrejs/dagre", "@dagrejs/graphlib", "uplot"];
   const text = (name) => `${name}\n\n${readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8").trim()}`;

@@ -1,4 +1,4 @@
-"""What the stories need to build small models: nodes one behind the other, weights, and samples in a file."""
+"""The stories need this to build small models: nodes one behind the other, weights, and samples in a file."""
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper

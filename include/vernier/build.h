@@ -9,7 +9,7 @@
 
 namespace vernier::v1 {
 
-// What happens where an engine would compute in other types than its precision plan says.
+// Says what happens where an engine would compute in other types than its precision plan says.
 enum class PrecisionConstraints : uint8_t {
   kObey,    // what does so is not used, and if nothing else serves the engine is not built
   kPrefer,  // it may where nothing else serves
@@ -34,7 +34,7 @@ struct InputSizes {
   std::string input;
   std::vector<int64_t> min = {}, opt, max = {};
 };
-// Of every input that has free dimensions.
+// A profile names every input that has free dimensions.
 using ShapeProfile = std::vector<InputSizes>;
 
 struct BuildOptions {
@@ -57,7 +57,8 @@ struct BuildOptions {
   int optimization_level = 3;
   std::vector<std::string> allowed_tactics = {};  // by name; none: all
   std::vector<std::string> denied_tactics = {};
-  // What was timed, to be read and added to; none: what this process has timed is known to it.
+  // Earlier times are read from this file, and new ones are added to it; none: the build knows what this
+  // process has timed.
   std::filesystem::path timing_cache = {};
   // Compare the engine with what it promises, on random inputs (Engine::report). It takes up to some seconds.
   // Without it tactics are still verified one by one, but a network of many may make too much of their

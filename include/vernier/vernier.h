@@ -76,7 +76,7 @@ struct Dimension {
   std::string symbol;  // then its name in the model, or the expression that gives it, e.g. "batch"
 };
 
-// What a model takes or yields.
+// Describes an input or output of a model.
 struct TensorInfo {
   std::string name;
   ElementType type = ElementType::kFloat;

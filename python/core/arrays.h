@@ -21,9 +21,9 @@ struct ArrayMemory {
 
 enum class Access : uint8_t { kRead, kWrite };
 
-// Of anything that numpy or DLPack know, for the input or output `name`. Throws kUnsupported for strided
-// memory, other devices and element types without a name in ONNX, kUsage for what is no array, or cannot be
-// written.
+// Gives the memory of anything that numpy or DLPack know, for the input or output `name`. Throws kUnsupported
+// for strided memory, other devices and element types without a name in ONNX, kUsage for what is no array, or
+// cannot be written.
 ArrayMemory memory_of(nanobind::handle array, const char* name, Access access);
 
 // Arrays on the memory of `view`, which lives as long as `owner`: of numpy (with the element types of

@@ -93,8 +93,7 @@ void PySession::set_cache_rows(const std::string& past, int64_t rows) {
 RunOutputs PySession::run(const nb::dict& feeds) {
   const Use use(*this);
   std::map<std::string, ArrayMemory> fed;
-  // What was bound before is bound again, and what was not is forgotten, so that no memory is held that
-  // nobody needs.
+  // Binds again what was bound before, and forgets the rest, so that no memory is held that nobody needs.
   struct Restore {
     PySession& session;
     std::map<std::string, ArrayMemory>& fed;

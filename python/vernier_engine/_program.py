@@ -22,8 +22,8 @@ PROGRAM = Path(__file__).parent / "bin" / "vernier"
 RUNNER_SCRIPTS = Path(os.path.realpath(PROGRAM)).parent.parent / "share" / "vernier" / "python" / "vernier_runners"
 PYTHON = sys.executable or "python3"  # for runners
 
-# What `progress` may be: a bar of tqdm, nothing, or a function of the name of a stage, how many are done, and how many
-# there are (None where nobody knows).
+# `progress` may be a bar of tqdm, nothing, or a function of the name of a stage, how many are done, and how many there are (None where
+# nobody knows).
 Progress = bool | Callable[[str, int, int | None], None]
 
 _SIZES = ("min_shapes", "opt_shapes", "max_shapes")

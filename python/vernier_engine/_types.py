@@ -23,7 +23,7 @@ TYPES: dict[str, tuple[int, np.dtype]] = {
 }  # fmt: skip
 BY_NUMBER = {number: (name, dtype) for name, (number, dtype) in TYPES.items()}
 BY_DTYPE = {dtype: name for name, (_, dtype) in TYPES.items()}
-# What numpy cannot hand on by the buffer protocol or DLPack: it goes as its bits.
+# Numpy cannot hand these on by the buffer protocol or DLPack, so they go as their bits.
 BEYOND_NUMPY = {dtype: number for number, dtype in TYPES.values() if number >= 16}
 
 

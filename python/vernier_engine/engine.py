@@ -33,7 +33,7 @@ class Engine:
 
     @property
     def audit(self) -> Audit:
-        """What each node computes in, against what was asked for."""
+        """Says what each node computes in, against what was asked for."""
         return self.report.audit
 
     @property

@@ -1,4 +1,4 @@
-"""What goes wrong. Every error of Vernier is a VernierError; its subclasses say what kind."""
+"""Errors that the package raises. Every error of Vernier is a VernierError; its subclasses say what kind."""
 
 from __future__ import annotations
 

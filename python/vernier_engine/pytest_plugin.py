@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Assertions:
-    """What the fixture gives; reports are left in `folder`."""
+    """The fixture gives this; reports are left in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -159,7 +159,7 @@ def calibrate(
     progress: Progress = False,
     **options: Any,
 ) -> Calibration:
-    """The ranges of values that int8 and fp8 quantise, from data. The other options are those of `vernier calibrate`."""
+    """The ranges of values that int8 and fp8 quantize, from data. The other options are those of `vernier calibrate`."""
     kept = TemporaryDirectory(prefix="vernier-scales-") if output is None else None
     path = os.fspath(output) if output is not None else os.path.join(kept.name, "scales.json")  # type: ignore[union-attr]
     options |= {"method": method, "threads": threads or None}
@@ -227,6 +227,6 @@ def check(
 
 
 def inspect(file: Path_, **options: Any) -> Inspection:
-    """What a model, engine, plan, file of tensors or recorded run is made of."""
+    """Tells what a model, engine, plan, file of tensors or recorded run is made of."""
     done = run("inspect", [require_file(file), *option_words(options)])
     return _result(Inspection, done, **({} if "file" in done.result else {"file": os.fspath(file)}))

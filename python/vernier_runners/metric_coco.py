@@ -47,7 +47,7 @@ def boxes_of(outputs):
             raise ValueError(f"an output of sizes {list(rows.shape)} holds no boxes: it needs rows of x1, y1, x2, y2, score, class")
         rows = rows.reshape(-1, 6)
     rows = rows[np.isfinite(rows).all(axis=1)].astype(float)
-    # Of a box that ends before it begins nothing is left.
+    # A box that ends before it begins has no size.
     return np.column_stack([rows[:, 5], rows[:, :2], np.clip(rows[:, 2:4] - rows[:, :2], 0, None), rows[:, 4]])
 
 
@@ -71,7 +71,7 @@ def object_of(element, classes):
 
 
 def ratios(label):
-    """Of pixels of the file to pixels of the input, across and down."""
+    """Gives the scale from pixels of the file to pixels of the input, across and down."""
     if "input_size" not in label:
         return 1.0, 1.0
     if "image" in label:
@@ -109,7 +109,7 @@ def overlaps(boxes, objects):
 
 
 def matched(objects, boxes):
-    """Of one class in one image: by threshold and box, whether it has a partner, and whether it does not count."""
+    """Matches one class in one image: by threshold and box, whether it has a partner, and whether it does not count."""
     objects = objects[np.argsort(objects[:, 5], kind="stable")]  # crowds last
     shared = overlaps(boxes, objects)
     hit, ignored = np.zeros((2, len(THRESHOLDS), len(boxes)), bool)
@@ -131,7 +131,7 @@ def matched(objects, boxes):
 
 
 class Matches:
-    """Of one class: boxes of all images, the surest first."""
+    """Scores one class: boxes of all images, the surest first."""
 
     def __init__(self, category, images):
         self.images, scores, hits, ignored, self.objects = [], [], [], [], np.zeros(len(images))

@@ -166,7 +166,7 @@ def feed_of(value, kind):
 
 
 def value_of(result):
-    """What the session returned, as write_values takes it."""
+    """Gives what the session returned, as write_values takes it."""
     if isinstance(result, list):
         return [value_of(element) for element in result]
     if isinstance(result, dict):  # a map is its keys, which ascend, and its values

@@ -1,4 +1,4 @@
-"""What a runner in Python needs: the conversation with Vernier, and the files of tensors.
+"""A runner in Python needs this: the conversation with Vernier, and the files of tensors.
 
     from protocol import Failure, read_values, serve, write_values
 
@@ -32,7 +32,7 @@ DTYPES = {
     "F8_E4M3FNUZ": ("FLOAT8E4M3FNUZ", None), "F8_E5M2FNUZ": ("FLOAT8E5M2FNUZ", None),
     "F8_E8M0": ("FLOAT8E8M0", None), "F4": ("FLOAT4E2M1", None),
 }  # fmt: skip
-# What Vernier writes as such; the other types go as bytes with a description.
+# Vernier writes these types as such; the others go as bytes with a description.
 CLASSIC = {onnx: name for name, (onnx, _) in DTYPES.items()
            if name not in ("C64", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0", "F4")}  # fmt: skip
 NUMPY = {onnx: np.dtype(dtype) for onnx, dtype in DTYPES.values() if dtype} | {"COMPLEX128": np.dtype("<c16")}

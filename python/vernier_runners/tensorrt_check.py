@@ -55,7 +55,7 @@ def make_logger(trt, lines):
 
 
 def told(text):
-    """What it says of the model, in one line."""
+    """Gives what it says of the model, in one line."""
     lines = [line.strip() for line in str(text).splitlines()]
     return " ".join(line for line in lines if line and NO_DEVICE not in line)
 

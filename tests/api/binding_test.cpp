@@ -1,5 +1,5 @@
-// What cannot be bound, run or read is refused with a text that says what was expected, and the session goes
-// on.
+// Inputs that cannot be bound, run or read are refused with a text that says what was expected, and the
+// session goes on.
 #include "api/dense_session.h"
 
 namespace vernier::test {

@@ -1,4 +1,4 @@
-// What an application says of a build, and what it is told of the engine.
+// Tests what an application says of a build, and what it is told of the engine.
 #include <gmock/gmock.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -238,7 +238,7 @@ TEST_F(BuildOptionsOfC, WhoSaysNothingGetsATunedEngine) {
   EXPECT_FALSE(timed_tactics(file).empty());
 }
 
-// What the build takes, the first run takes, too.
+// A model that the build takes, the first run takes, too.
 TEST_F(BuildOptionsOfC, AnIslandOfDoublesRuns) {
   const ModelFile model(R"(graph "g" (%x: f32[2, 3]) -> (%y) {
     %d: f64[*] = Cast(%x) {to = 11} version 24 @"wide" from ["wide"]

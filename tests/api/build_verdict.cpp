@@ -1,6 +1,6 @@
-// What a build concludes: api_build_verdict cpp|c MODEL.onnx [NAME=VALUE...], with the build options of the C
-// interface. Prints the verdict as the C interface numbers it, then a line for each reason, and for each note
-// that a tactic is in quarantine.
+// Tells what a build concludes: api_build_verdict cpp|c MODEL.onnx [NAME=VALUE...], with the build options of
+// the C interface. Prints the verdict as the C interface numbers it, then a line for each reason, and for
+// each note that a tactic is in quarantine.
 #include <cstdio>
 #include <string>
 #include <utility>

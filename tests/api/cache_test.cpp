@@ -29,7 +29,7 @@ struct Growing : ::testing::Test {
     session.bind_input("x", x, {2, rows, 4});
     return session.run();
   }
-  // What a run with `rows` new rows yields.
+  // Gives what a run with `rows` new rows yields.
   std::vector<float> result(const char* output, int64_t rows, float value) {
     const Outputs outputs = run(rows, value);
     return copy<float>(outputs[output]);

@@ -1,4 +1,4 @@
-// What tests of sessions share.
+// Tests of sessions share this.
 #pragma once
 
 #include <gmock/gmock.h>

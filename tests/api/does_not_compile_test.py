@@ -1,4 +1,4 @@
-"""What the public header must refuse does not compile, and for the reason that is meant. Each line stands beside a twin that compiles."""
+"""Code that the public header must refuse does not compile, and for the reason that is meant. Each line stands beside a twin that compiles."""
 import pathlib
 import subprocess
 import unittest

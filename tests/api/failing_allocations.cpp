@@ -145,7 +145,7 @@ struct Scenarios {
         });
   }
 
-  // What fails must leave the plan for other sizes alone.
+  // A failure must leave the plan for other sizes alone.
   void new_sizes() const {
     const auto prepare = [&] {
       Session session(Engine::build(file.path(), kUntuned), {.threads = 1});

@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kSizes = 40;
 constexpr int64_t kPixels = 64;
 
-// What a session reads its inputs from.
+// A session reads its inputs from here.
 struct Inputs {
   std::vector<float> values, more;
   int64_t trips = 0;

@@ -49,7 +49,7 @@ ModelFile default_model();
 // dense_model() as an engine file with a plan for two rows, made for one thread.
 ModelFile dense_engine();
 
-// What dense_model() yields for x.
+// Gives what dense_model() yields for x.
 std::vector<float> dense_result(const std::vector<float>& x);
 
 }  // namespace vernier::test

@@ -1,6 +1,6 @@
-// What a second session of an engine costs in memory: api_second_session [MODEL.onnx]
-// Weights belong to the engine, so it may be no more than its working memory and a little. Without a model it
-// takes one that it makes. Inputs are zeros, unknown sizes 1. Exit status 0: it is so.
+// Measures what a second session of an engine costs in memory: api_second_session [MODEL.onnx] Weights belong
+// to the engine, so it may be no more than its working memory and a little. Without a model it takes one that
+// it makes. Inputs are zeros, unknown sizes 1. Exit status 0: it is so.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -99,7 +99,7 @@ TEST_F(Dense, ProfilesAndMemory) {
   }
   EXPECT_THAT(nodes, ::testing::UnorderedElementsAre("p", "r"));
   expect_right_bits();
-  // What the plan that was built takes; without one it is nothing before the first run.
+  // The memory is that of the plan that was built; without one it is nothing before the first run.
   Session fresh(engine), unplanned(Engine::build(strings_model().path(), {.verify = false}));
   EXPECT_GT(fresh.memory_bytes(), 0U);
   EXPECT_LE(fresh.memory_bytes(), session.memory_bytes());

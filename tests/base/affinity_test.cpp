@@ -53,7 +53,7 @@ TEST(Affinity, ThreadsOfThePoolHaveACoreEach) {
               std::mutex mutex;
               std::set<std::vector<int>> helpers;
               const auto caller = std::this_thread::get_id();
-              // Until the helper has had a piece.
+              // Until the helper has had a chunk.
               for (int attempt = 0; attempt < 10000 && helpers.empty(); ++attempt) {
                 auto look = [&](int64_t) {
                   const std::lock_guard lock(mutex);
@@ -61,7 +61,7 @@ TEST(Affinity, ThreadsOfThePoolHaveACoreEach) {
                 };
                 ThreadPool::instance().run(
                     64, 2,
-                    {[](void* data, int64_t piece) { (*static_cast<decltype(look)*>(data))(piece); }, &look});
+                    {[](void* data, int64_t chunk) { (*static_cast<decltype(look)*>(data))(chunk); }, &look});
               }
               return helpers == std::set{std::vector{two[1]}} ? 0 : 2;
             }),

@@ -70,12 +70,12 @@ TEST(BackgroundTask, IsWaitedForOnceBegun) {
 TEST(BackgroundTask, CallsOfTheCallerGoOnBesideIt) {
   const ThreadLimit three(3);
   for (int round = 0; round < 200; ++round) {
-    std::atomic<int> tasks{0}, pieces{0};
+    std::atomic<int> tasks{0}, chunks{0};
     BackgroundTask task([&] { ++tasks; });
-    auto body = [&](int64_t) { ++pieces; };
-    const auto call = [](void* data, int64_t piece) { (*static_cast<decltype(body)*>(data))(piece); };
+    auto body = [&](int64_t) { ++chunks; };
+    const auto call = [](void* data, int64_t chunk) { (*static_cast<decltype(body)*>(data))(chunk); };
     ThreadPool::instance().run(64, 3, {call, &body});
-    EXPECT_EQ(pieces, 64);
+    EXPECT_EQ(chunks, 64);
     EXPECT_EQ(task.finish() ? 1 : 0, tasks);
   }
 }

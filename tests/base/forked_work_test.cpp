@@ -1,4 +1,4 @@
-// What happens in a forked child is told, whatever it is, and ends that child alone.
+// Whatever happens in a forked child is reported, and ends that child alone.
 #include "vernier/base/forked_work.h"
 
 #include <gmock/gmock.h>

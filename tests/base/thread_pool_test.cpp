@@ -1,4 +1,4 @@
-// The pool: pieces, who runs them, and which threads there are.
+// The pool: chunks, who runs them, and which threads there are.
 #include "vernier/base/thread_pool.h"
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@ namespace vernier {
 namespace {
 
 template <class Body>
-PieceFunction piece_function(Body& body) {
-  return {[](void* data, int64_t piece) { (*static_cast<Body*>(data))(piece); }, &body};
+ChunkFunction chunk_function(Body& body) {
+  return {[](void* data, int64_t chunk) { (*static_cast<Body*>(data))(chunk); }, &body};
 }
 
-std::vector<int> visits(int64_t pieces, int threads) {
-  std::vector<std::atomic<int>> seen(static_cast<size_t>(pieces));
-  auto body = [&](int64_t piece) { ++seen[static_cast<size_t>(piece)]; };
-  ThreadPool::instance().run(pieces, threads, piece_function(body));
+std::vector<int> visits(int64_t chunks, int threads) {
+  std::vector<std::atomic<int>> seen(static_cast<size_t>(chunks));
+  auto body = [&](int64_t chunk) { ++seen[static_cast<size_t>(chunk)]; };
+  ThreadPool::instance().run(chunks, threads, chunk_function(body));
   return {seen.begin(), seen.end()};
 }
 
@@ -37,9 +37,9 @@ std::set<std::string> threads_of_this_process() {
 
 TEST(ThreadPool, EveryPieceRunsOnce) {
   for (const int threads : {1, 2, 3, 16})
-    for (const int64_t pieces : {0, 1, 2, 5, 16, 1000})
+    for (const int64_t chunks : {0, 1, 2, 5, 16, 1000})
       for (int round = 0; round < 50; ++round)
-        ASSERT_EQ(visits(pieces, threads), std::vector<int>(static_cast<size_t>(pieces), 1));
+        ASSERT_EQ(visits(chunks, threads), std::vector<int>(static_cast<size_t>(chunks), 1));
 }
 
 // Gives the pool its own threads back.
@@ -59,13 +59,13 @@ TEST(ThreadPool, ThreadsOfTheCallersHelp) {
       threads.emplace_back(std::move(task));
     });
     for (int round = 0; round < 20; ++round) {
-      std::latch all_begun(3);  // three threads have a piece at the same time
+      std::latch all_begun(3);  // three threads have a chunk at the same time
       auto body = [&](int64_t) {
         all_begun.arrive_and_wait();
         const std::lock_guard lock(mutex);
         helped.insert(std::this_thread::get_id());
       };
-      ThreadPool::instance().run(3, 3, piece_function(body));
+      ThreadPool::instance().run(3, 3, chunk_function(body));
     }
     EXPECT_FALSE(ThreadPool::instance().run_together(2, {[](void*, int64_t) {}, nullptr}));
   }
@@ -98,9 +98,9 @@ TEST(ThreadPool, ManyCallersAtOnce) {
     std::vector<std::jthread> callers;
     for (int caller = 0; caller < 12; ++caller) {
       callers.emplace_back([&, caller] {
-        auto body = [&](int64_t piece) { sum += piece; };
+        auto body = [&](int64_t chunk) { sum += chunk; };
         for (int round = 0; round < 1000; ++round)
-          ThreadPool::instance().run(10, 2 + caller % 4, piece_function(body));
+          ThreadPool::instance().run(10, 2 + caller % 4, chunk_function(body));
       });
     }
   }
@@ -115,7 +115,7 @@ TEST(ThreadPool, ACallerDoesNotWaitForThreadsThatHaveNotBegun) {
     all_inside.count_down();
     done.wait();
   };
-  std::jthread holder([&] { ThreadPool::instance().run(kThreads, kThreads, piece_function(hold)); });
+  std::jthread holder([&] { ThreadPool::instance().run(kThreads, kThreads, chunk_function(hold)); });
   all_inside.wait();
   const int helpers = ThreadPool::instance().size();
   std::set<std::thread::id> ran;
@@ -127,11 +127,11 @@ TEST(ThreadPool, ACallerDoesNotWaitForThreadsThatHaveNotBegun) {
   };
   if (const int rest = helpers - (kThreads - 1); rest > 0) {
     holders.emplace_back(
-        [&, rest] { ThreadPool::instance().run(rest + 1, rest + 1, piece_function(hold_others)); });
+        [&, rest] { ThreadPool::instance().run(rest + 1, rest + 1, chunk_function(hold_others)); });
     others_inside.wait();
   }
   auto note = [&](int64_t) { ran.insert(std::this_thread::get_id()); };
-  ThreadPool::instance().run(100, kThreads, piece_function(note));
+  ThreadPool::instance().run(100, kThreads, chunk_function(note));
   EXPECT_EQ(ran, std::set{std::this_thread::get_id()});
   done.count_down();
 }
@@ -141,11 +141,11 @@ TEST(ThreadPool, PiecesThatWaitForOneAnotherRunTogether) {
     for (int round = 0; round < 20; ++round) {
       std::barrier meeting(threads);
       std::vector<std::atomic<int>> seen(static_cast<size_t>(threads));
-      auto body = [&](int64_t piece) {
-        ++seen[static_cast<size_t>(piece)];
+      auto body = [&](int64_t chunk) {
+        ++seen[static_cast<size_t>(chunk)];
         meeting.arrive_and_wait();
       };
-      ASSERT_TRUE(ThreadPool::instance().run_together(threads, piece_function(body)));
+      ASSERT_TRUE(ThreadPool::instance().run_together(threads, chunk_function(body)));
       for (const auto& count : seen) EXPECT_EQ(count, 1);
     }
   }
@@ -158,7 +158,7 @@ TEST(ThreadPool, CallsThatWantAllTogetherFollowOneAnother) {
       for (int round = 0; round < 100; ++round) {
         std::barrier meeting(3);
         auto body = [&](int64_t) { meeting.arrive_and_wait(); };
-        EXPECT_TRUE(ThreadPool::instance().run_together(3, piece_function(body)));
+        EXPECT_TRUE(ThreadPool::instance().run_together(3, chunk_function(body)));
       }
     });
   }
@@ -170,10 +170,10 @@ TEST(ThreadPool, InsideAPieceNothingIsSharedAgain) {
     auto inner = [thread = std::this_thread::get_id()](int64_t) {
       EXPECT_EQ(std::this_thread::get_id(), thread);
     };
-    ThreadPool::instance().run(8, 4, piece_function(inner));
-    EXPECT_FALSE(ThreadPool::instance().run_together(2, piece_function(inner)));
+    ThreadPool::instance().run(8, 4, chunk_function(inner));
+    EXPECT_FALSE(ThreadPool::instance().run_together(2, chunk_function(inner)));
   };
-  ThreadPool::instance().run(8, 4, piece_function(body));
+  ThreadPool::instance().run(8, 4, chunk_function(body));
   EXPECT_FALSE(inside_parallel_work());
 }
 

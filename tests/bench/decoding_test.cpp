@@ -1,4 +1,4 @@
-// What sizes the inputs of a decoder have from token to token.
+// Tests what sizes the inputs of a decoder have from token to token.
 #include "vernier/bench/decoding.h"
 
 #include <gmock/gmock.h>

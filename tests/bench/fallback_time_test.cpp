@@ -1,4 +1,4 @@
-// What the reference takes of a run, where there is no kernel.
+// Tests what the reference takes of a run, where there is no kernel.
 #include <gtest/gtest.h>
 
 #include "vernier/bench/profile.h"
@@ -51,7 +51,7 @@ TEST(FallbackTime, KernelsMadeForSizesThatOnlyRunningTellsAreNone) {
   EXPECT_LT(some.share, 1);
 }
 
-// Of sizes that only running tells, too.
+// The same holds for sizes that only a run tells.
 TEST(FallbackTime, ViewsAndWhatFollowsFromSizesAreNone) {
   const FallbackTime none = of_graph(R"(%n: i64[*] = NonZero(%x) version 13 @"n" from ["n"]
     %s: i64[*] = Size(%n) version 25 @"s" from ["s"]
@@ -62,7 +62,7 @@ TEST(FallbackTime, ViewsAndWhatFollowsFromSizesAreNone) {
   EXPECT_EQ(none.steps, 0);
 }
 
-// What runs in the branch counts, not that it is a branch.
+// The nodes in the branch count, not that it is a branch.
 TEST(FallbackTime, OfControlFlowIsWhatItsRegionsRunByTheReference) {
   const auto branch = [](const std::string& nodes) {
     return of_graph(R"(%s: f32[*] = ReduceSum(%x) {keepdims = 0} version 13 @"s" from ["s"]

@@ -1,4 +1,4 @@
-"""What the tables of benchmarks/peers rest on: ratios, rounds, sections, processes. peers_test.py SOURCE_DIR"""
+"""Tests what the tables of benchmarks/peers rest on: ratios, rounds, sections, processes. peers_test.py SOURCE_DIR"""
 import argparse
 import pathlib
 import sys

@@ -67,7 +67,7 @@ std::string refusal(const Model& model, std::vector<NamedData> samples) {
   return "";
 }
 
-TEST(Calibrate, ObservesWhatInt8Quantises) {
+TEST(Calibrate, ObservesWhatInt8Quantizes) {
   const Model model = parse_graph(kTwoConvs);
   const auto result = calibrated(model, images(40));
   ASSERT_EQ(result.tensors.size(), 2u);
@@ -138,7 +138,7 @@ TEST(Calibrate, RefusesWhatIsNotFinite) {
   const Model nothing = parse_graph(R"(graph "g" (%x: f32[2]) -> (%y) {
     %y: f32[*] = Relu(%x) version 14 @"relu" from ["relu"]
   })");
-  EXPECT_THAT(refusal(nothing, {}), HasSubstr("nothing that int8 quantises"));
+  EXPECT_THAT(refusal(nothing, {}), HasSubstr("nothing that int8 quantizes"));
 }
 
 TEST(Calibrate, WarnsOfDataThatDoNotTell) {

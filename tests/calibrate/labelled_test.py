@@ -10,7 +10,7 @@ import unittest
 import onnx
 
 VERNIER, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
-sys.path.insert(0, str(ROOT / "benchmarks/quantisers"))
+sys.path.insert(0, str(ROOT / "benchmarks/quantizers"))
 from compared import subjects  # noqa: E402
 
 NAMES = ("digits", "digits-mlp", "cancer-mlp", "wine-mlp")

@@ -32,8 +32,8 @@ RangeChoice by(RangeMethod method) {
   return choice;
 }
 
-// What an entry makes of a value, and gives back.
-double quantised(double value, const ScaleEntry& entry) {
+// Quantizes and dequantizes a value by an entry.
+double quantized(double value, const ScaleEntry& entry) {
   const double code = std::nearbyint(value / entry.scale) + static_cast<double>(entry.zero_point);
   const auto low = static_cast<double>(integer_min(entry.type)),
              high = static_cast<double>(integer_max(entry.type));
@@ -42,7 +42,7 @@ double quantised(double value, const ScaleEntry& entry) {
 
 double error_of(const std::vector<float>& values, const ScaleEntry& entry) {
   double sum = 0;
-  for (const float value : values) sum += std::pow(static_cast<double>(value) - quantised(value, entry), 2);
+  for (const float value : values) sum += std::pow(static_cast<double>(value) - quantized(value, entry), 2);
   return sum;
 }
 
@@ -85,7 +85,7 @@ TEST(RangeMethod, PercentileLeavesOutAShare) {
   EXPECT_DOUBLE_EQ(choose_range(of(rare), choice).scale * 255, 9);
 }
 
-TEST(RangeMethod, SquareErrorIsThatOfQuantising) {
+TEST(RangeMethod, SquareErrorIsThatOfQuantizing) {
   const auto values = normal(20'000);
   const auto histogram = of(values);
   for (const double bound : {1.0, 2.0, 4.0}) {
@@ -118,7 +118,7 @@ TEST(RangeMethod, EntropyClipsOutliersAndKeepsWhatMatters) {
   values.push_back(50);
   const double with_outlier = choose_range(of(values), by(RangeMethod::kEntropy)).scale * 127;
   EXPECT_LT(with_outlier, 8);
-  // What is rectified uses its codes for numbers that are not negative.
+  // A rectified value uses its codes for numbers that are not negative.
   const auto rectified = choose_range(of(normal(200'000, true)), by(RangeMethod::kEntropy));
   EXPECT_EQ(rectified.type, ElementType::kUint8);
   EXPECT_GT(rectified.scale * 255, 2);

@@ -68,9 +68,9 @@ class Calibrate(unittest.TestCase):
                     self.assertGreater(each["scale"], 0)
                     self.assertGreater(each["coverage"], 0.99)
                     self.assertIn("zero_point", each)
-                exact, quantised = self.right("--cpu", "--int8", "--calibration", self.folder / "scales.json")
+                exact, quantized = self.right("--cpu", "--int8", "--calibration", self.folder / "scales.json")
                 self.assertGreater(exact, 95)
-                self.assertGreater(quantised, exact - 1)
+                self.assertGreater(quantized, exact - 1)
 
     def test_wrong_ranges_are_not(self):
         scales, _ = self.calibrate()
@@ -78,8 +78,8 @@ class Calibrate(unittest.TestCase):
             entry["scale"] *= 1000
         wrong = self.folder / "wrong.json"
         wrong.write_text(json.dumps(scales))
-        exact, quantised = self.right("--cpu", "--int8", "--calibration", wrong)
-        self.assertLess(quantised, exact - 10)
+        exact, quantized = self.right("--cpu", "--int8", "--calibration", wrong)
+        self.assertLess(quantized, exact - 10)
 
     def test_a_cache_of_tensorrt_serves_as_well(self):
         cache = self.folder / "digits.cache"
@@ -87,8 +87,8 @@ class Calibrate(unittest.TestCase):
         lines = cache.read_text().splitlines()
         self.assertRegex(lines[0], "^TRT-8601-(EntropyCalibration2|MinMaxCalibration)$")
         self.assertEqual({line.rsplit(": ", 1)[0] for line in lines[1:]}, set(scales["tensors"]))
-        exact, quantised = self.right("--cpu", "--int8", "--calibration", cache)
-        self.assertGreater(quantised, exact - 1)
+        exact, quantized = self.right("--cpu", "--int8", "--calibration", cache)
+        self.assertGreater(quantized, exact - 1)
         self.calibrate("--cache", cache, "--cache-version", 101401, "--all-tensors", "--method", "mse")
         self.assertTrue(cache.read_text().startswith("TRT-101401-EntropyCalibration2"))
         self.assertGreater(len(cache.read_text().splitlines()), len(lines))
@@ -161,7 +161,7 @@ class Calibrate(unittest.TestCase):
         del scales["model"]
         (self.folder / "any.json").write_text(json.dumps(scales))
         self.refuse(3, "has no value", "run", other, "--cpu", "--int8", "--calibration", self.folder / "any.json")
-        self.refuse(2, "nothing that int8 quantises", "calibrate", self.relu(), "--random")
+        self.refuse(2, "nothing that int8 quantizes", "calibrate", self.relu(), "--random")
 
     def relu(self):
         x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])

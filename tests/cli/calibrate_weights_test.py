@@ -45,15 +45,15 @@ class CalibrateWeights(unittest.TestCase):
         return onnxruntime.InferenceSession(model).run(None, {"image": self.images[160:]})[0]
 
     def test_adapted_weights_are_a_model_of_their_own(self):
-        adapted, quantised = self.folder / "adapted.onnx", self.folder / "adapted_int8.onnx"
-        out, report = self.calibrate(*ADAPTING, "--adapted", adapted, "--qdq", quantised)
+        adapted, quantized = self.folder / "adapted.onnx", self.folder / "adapted_int8.onnx"
+        out, report = self.calibrate(*ADAPTING, "--adapted", adapted, "--qdq", quantized)
         self.assertIn("learnt rounding", out)
         self.assertGreater(sum(layer["flipped"] for layer in report["adapted"]["rounded"]), 0)
         self.assertGreater(report["adapted"]["corrected_biases"], 0)
         self.assertLess(report["adapted"]["error_after"], report["adapted"]["error_before"])
         exact = self.scores(self.digits)
         self.assertLess(np.abs(self.scores(adapted) - exact).max(), 0.1 * np.abs(exact).max())
-        self.assertGreater((self.scores(quantised).argmax(1) == exact.argmax(1)).mean(), 0.98)
+        self.assertGreater((self.scores(quantized).argmax(1) == exact.argmax(1)).mean(), 0.98)
         code, _, err = vernier("build", adapted, "--int8", "--calibration", self.scales, "--no-verify")
         self.assertEqual(code, 0, err)
         self.refuse(3, "the ranges are of model", "run", self.digits, "--cpu", "--int8", "--calibration", self.scales, "--data", self.data)
@@ -95,7 +95,7 @@ class CalibrateWeights(unittest.TestCase):
         exact, actual = (onnxruntime.InferenceSession(path).run(None, {"x": rows})[0] for path in (model, typed))
         error = np.linalg.norm(actual - exact) / np.linalg.norm(exact)
         self.assertTrue(0.001 < error < 0.2, error)  # 15 codes for what was drawn from a normal distribution
-        # What the file declares, an engine of the file, and one of the model by the same options are the same.
+        # The file as it declares, an engine of the file, and one of the model by the same options are the same.
         for command in (["run", typed, "--reference", "--cpu"], ["run", model, "--reference=planned", "--cpu", "--int4", "--calibration", self.scales]):  # fmt: skip
             code, out, err = vernier(*command, "--data", data)
             self.assertEqual(code, 0, out + err)

@@ -119,7 +119,7 @@ class Statistics(Case):
         return self.model("other", nodes, ("N", 2))
 
     def rows(self, count):
-        """Of class 1, by a margin of i / count."""
+        """Makes rows of class 1, by a margin of i / count."""
         x = np.zeros((count, 2), np.float32)
         x[:, 1] = (1 + np.arange(count)) / count
         return self.arrays(x, np.ones(count, np.int64))

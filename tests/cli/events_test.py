@@ -1,4 +1,4 @@
-"""What a program that runs Vernier is told while it works (--progress-fd), and where errors lie: events_test.py VERNIER SOURCE_DIR"""
+"""Tests what a program that runs Vernier is told while it works (--progress-fd), and where errors lie: events_test.py VERNIER SOURCE_DIR"""
 import json
 import os
 import pathlib

@@ -125,7 +125,7 @@ class Faults(unittest.TestCase):
 
 
     def test_a_fault_that_the_default_tolerance_accepts_is_found(self):
-        """Halves hold eleven bits of each sum: less than 1e-3 of it is lost, and far more than a float loses."""
+        """Elements of float16 hold eleven bits of each sum: less than 1e-3 of it is lost, and far more than a float loses."""
         run = ["run", self.model, "--reference", "--cpu", "--inject-fault", "fp16-accumulator"]
         status, out, _ = vernier(*run)
         self.assertEqual(status, 1, out)

@@ -1,4 +1,4 @@
-"""What the command line does with files that are no files, that are full, and that it reads itself: files_test.py VERNIER SOURCE_DIR"""
+"""Tests what the command line does with files that are no files, that are full, and that it reads itself: files_test.py VERNIER SOURCE_DIR"""
 import json
 import os
 import pathlib

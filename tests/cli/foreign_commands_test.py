@@ -33,7 +33,7 @@ def value_info(name, text):
 
 
 def make_model(path, inputs, names):
-    """Of each input the mean of what it holds, in float; its nodes have these names, or others of their own."""
+    """Gives the mean of each input, in float; its nodes have these names, or others of their own."""
     values, nodes, outputs = [], [], []
     for i, (name, text) in enumerate(inputs.items()):
         values.append(value_info(name, text))

@@ -1,4 +1,4 @@
-"""What rounding to int8 explains, and what it does not: int8_test.py VERNIER SOURCE_DIR"""
+"""Tests what rounding to int8 explains, and what it does not: int8_test.py VERNIER SOURCE_DIR"""
 import json
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
 """--isa, which limits what the CPU engine uses of the processor: isa_test.py VERNIER SOURCE_DIR
 
-On the bundled model, and on small quantised networks of the same input.
+On the bundled model, and on small quantized networks of the same input.
 """
 import json
 import pathlib
@@ -43,7 +43,7 @@ def cast(source, target):
     return made("Cast", [source], target, to=TensorProto.FLOAT)
 
 
-def quantised_networks():
+def quantized_networks():
     """A convolution, one of each channel alone, and a product, in the three forms that ONNX has for integers."""
     first, apart = {"pads": [1] * 4}, {"pads": [1] * 4, "group": 16}
     image = quantize("image", "x", "middle")
@@ -106,8 +106,8 @@ class Isa(unittest.TestCase):
             status, out, err = vernier("run", self.model, "--reference", "--cpu", "--isa", level)
             self.assertEqual(status, 0, out + err)
 
-    def test_quantised_networks_need_no_reference_at_any_level(self):
-        for name, nodes in quantised_networks():
+    def test_quantized_networks_need_no_reference_at_any_level(self):
+        for name, nodes in quantized_networks():
             model = self.folder / f"{name}.onnx"
             onnx.save(model_of(nodes), model)
             for level in self.levels:

@@ -1,4 +1,4 @@
-"""What decides a verdict: tolerances of the user, random draws; and options that name nothing. judge_test.py VERNIER SOURCE_DIR"""
+"""Tests what decides a verdict: tolerances of the user, random draws; and options that name nothing. judge_test.py VERNIER SOURCE_DIR"""
 import judging
 import numpy as np
 from judging import BOOL, Case, FLOAT, info, INT64, main, node, vernier

@@ -1,4 +1,4 @@
-"""What `run --layers` costs in memory: layers_test.py VERNIER sanitizers=LIST"""
+"""Tests what `run --layers` costs in memory: layers_test.py VERNIER sanitizers=LIST"""
 import os
 import pathlib
 import subprocess
@@ -55,7 +55,7 @@ class Layers(unittest.TestCase):
             self.assertIn(f'"v{LAYERS // 2}"', report.read_text())  # it did look inside
             all_values = 2 * LAYERS * 4
             self.assertLess(layers - plain, all_values / 4)
-            # What the first layers held serves the later ones, wherever the allocator put it. Sanitizers keep it aside.
+            # Memory of the first layers serves the later ones, wherever the allocator put it. Sanitizers keep it aside.
             if not SANITIZERS:
                 self.assertLess(plain, all_values / 4)
 

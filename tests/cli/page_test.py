@@ -1,4 +1,4 @@
-"""What --html, --node-data and --trace write: page_test.py VERNIER SOURCE_DIR"""
+"""Tests what --html, --node-data and --trace write: page_test.py VERNIER SOURCE_DIR"""
 import base64
 import gzip
 import hashlib

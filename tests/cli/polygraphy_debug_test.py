@@ -56,7 +56,7 @@ sys.exit(done.returncode)""")
         self.assertFalse((self.folder / "polygraphy_debug.engine").exists())
 
     def test_precision_finds_how_many_layers_it_takes(self):
-        # What the step selected is on our own output only; the program knows the order in which halving asks: 6, 3, 1 (bad), 2 (good).
+        # Only our own output has what the step selected; the program knows the order in which halving asks: 6, 3, 1 (bad), 2 (good).
         check = self.program("sys.exit(0 if times in (1, 2, 4) else 3)")
         status, out, err = self.debug("precision", self.path, "--fp16", "--stand-in", "cpu", "--check", check)
         self.assertEqual(status, 0, out + err)

@@ -34,8 +34,8 @@ VALUES = {
     "--ignore-fail-code": ["3"], "--iterations": ["3"], "--seed": ["3"], "--builder-optimization-level": ["4"], "--convert-to": ["onnx"],
     "--show": ["layers"], "--mode": ["linear"], "--precision-constraints": ["prefer"], "--fp16": [], "--check": ["./check"],
 }  # fmt: skip
-# What changes neither the equivalent nor a note, since it is done by `debug` itself (polygraphy_debug_test.py), or asks for what is done
-# in any case.
+# These change neither the equivalent nor a note, since `debug` does them itself (polygraphy_debug_test.py), or they ask for what is done in
+# any case.
 DONE_BY_DEBUG = {"--show-output", "--hide-fail-output", "--artifacts", "--art-dir", "--iter-artifact", "--no-remove-intermediate", "--iter-info",
                  "--fail-code", "--ignore-fail-code", "--fail-regex", "--until"}  # fmt: skip
 AS_IN_ANY_CASE = {("run", "--trt"), ("run", "--onnxrt"), ("debug precision", "--fp16"), ("debug build", "--fp16"), ("debug reduce", "--fp16"),
@@ -81,7 +81,7 @@ def without_options(subcommand):
 
 
 def fault_of(subcommand, name, values, aliases=()):
-    """What is wrong with how an option is taken; "" if nothing is."""
+    """Says what is wrong with how an option is taken; "" if nothing is."""
     base = shlex.split(BASES[subcommand])
     at = base.index("--check") if "--check" in base else len(base)
     status, out, err = call(*subcommand.split(), *base[:at], name, *values, *base[at:])

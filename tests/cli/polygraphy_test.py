@@ -27,7 +27,7 @@ def npy(array):
 
 
 def results(*iterations, runner="golden"):
-    """What Polygraphy writes for --save-outputs."""
+    """Makes what Polygraphy writes for --save-outputs."""
     made = [{"outputs": {name: {"values": npy(value), "polygraphy_class": "LazyArray"} for name, value in outputs.items()}, "runtime": 0.1,
              "runner_name": runner, "polygraphy_class": "IterationResult"} for outputs in iterations]  # fmt: skip
     return {"lst": [[runner, made]], "polygraphy_class": "RunResults"}
@@ -220,14 +220,14 @@ class Polygraphy(Case):
         self.assertEqual(line, "vernier build m.onnx -o m.engine --opt-shapes x:1x3 --cpu --int8 --calibration c --precision-constraints prefer")
         line, out = self.equivalent("convert", "m.onnx", "--int8", "-o", "m.engine", "--", "--no-verify")
         self.assertEqual(line, "vernier build m.onnx -o m.engine --cpu --no-verify")
-        self.assertIn("without ranges nothing is quantised", out)
+        self.assertIn("without ranges nothing is quantized", out)
         line, _ = self.equivalent("convert", "m.onnx", "-o", "other.onnx")
         self.assertEqual(line, "vernier export m.onnx -o other.onnx")
         line, out = self.equivalent("debug", "precision", "m.onnx", "--fp16", "--stand-in", "cpu", "--check", "polygraphy", "run",
                                     "polygraphy_debug.engine", "--trt", "--load-inputs", "i.json", "--load-outputs", "o.json", "--atol", "1e-2")  # fmt: skip
         self.assertEqual(line, "vernier diagnose m.onnx --cpu --fp16 --precision-constraints prefer --data i.json --atol 1e-2")
         self.assertIn("the reference is computed", out)
-        # What the command of --check says of the engine and its data holds, too.
+        # The command of --check also says what the engine and its data are.
         line, out = self.equivalent("debug", "reduce", "m.onnx", "-o", "r.onnx", "--check", "polygraphy", "run", "polygraphy_debug.onnx", "--trt",
                                     "--fp16", "--layer-precisions", "conv:float32", "--iterations", "3", "--seed", "5", "--val-range", "[0,2]",
                                     "--tf32", "--workspace", "1G", "--sparse-weights")  # fmt: skip

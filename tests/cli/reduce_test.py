@@ -1,4 +1,4 @@
-"""What is left of a model still shows the verdict, with Vernier and without it: reduce_test.py VERNIER ROOT"""
+"""The reduced model still shows the verdict, with Vernier and without it: reduce_test.py VERNIER ROOT"""
 import json
 import os
 import pathlib

@@ -191,7 +191,7 @@ class Digits(unittest.TestCase):
 
     def test_progress(self):
         def shown(*options):
-            """What standard error gets where it is a terminal."""
+            """Gives what standard error gets where it is a terminal."""
             terminal, end = pty.openpty()
             done = subprocess.Popen([VERNIER, "run", self.model, "--reference", "--reference=ideal", "--data", self.data, *options], stdout=subprocess.DEVNULL, stderr=end)
             os.close(end)

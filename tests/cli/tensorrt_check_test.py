@@ -1,4 +1,4 @@
-"""What TensorRT's own parser and builder say of a file, quoted by `check`: tensorrt_check_test.py VERNIER SOURCE_DIR
+"""Tests what TensorRT's own parser and builder say of a file, quoted by `check`: tensorrt_check_test.py VERNIER SOURCE_DIR
 
 With a package that stands in for it, and with the real one where VERNIER_TENSORRT_PYTHON names an interpreter that has `tensorrt` or
 `tensorrt_rtx`.

@@ -1,6 +1,6 @@
-"""What ONNX Runtime quantised, rewritten by `export --for tensorrt`: tensorrt_files_test.py VERNIER SOURCE_DIR
+"""Tests that files which ONNX Runtime quantized are rewritten by `export --for tensorrt`: tensorrt_files_test.py VERNIER SOURCE_DIR
 
-Each file is made by ONNX Runtime's own quantiser. TensorRT has INT8 around zero alone, no bias of INT32 and no operator on codes.
+Each file is made by ONNX Runtime's own quantizer. TensorRT has INT8 around zero alone, no bias of INT32 and no operator on codes.
 """
 import json
 import logging
@@ -49,9 +49,9 @@ class TensorRtFiles(Case):
         self.float = self.model("float", nodes, [info("x", SHAPE)], [info("y", [2, 7])], weights)
         self.data = [{"x": random.normal(0, 1, SHAPE).astype(np.float32)} for _ in range(8)]
 
-    def rewritten(self, quantised):
+    def rewritten(self, quantized):
         file, report = self.folder / "rewritten.onnx", self.folder / "report.json"
-        status, out, err = vernier("export", quantised, "--for", "tensorrt", "-o", file, "--json", report)
+        status, out, err = vernier("export", quantized, "--for", "tensorrt", "-o", file, "--json", report)
         self.assertEqual(status, 0, out + err)
         onnx.checker.check_model(str(file), full_check=True)
         self.assertEqual(vernier("check", file, "--for", "tensorrt")[0], 0)
@@ -61,9 +61,9 @@ class TensorRtFiles(Case):
 
     def assert_symmetric(self, model, pairs):
         constants = {each.name: each for each in model.graph.initializer}
-        quantising = [each for each in model.graph.node if each.op_type in ("QuantizeLinear", "DequantizeLinear")]
-        self.assertGreaterEqual(len(quantising), pairs)
-        for each in quantising:
+        quantizing = [each for each in model.graph.node if each.op_type in ("QuantizeLinear", "DequantizeLinear")]
+        self.assertGreaterEqual(len(quantizing), pairs)
+        for each in quantizing:
             zero = constants[each.input[2]]
             self.assertEqual(zero.data_type, TensorProto.INT8, each.name)
             self.assertFalse(numpy_helper.to_array(zero).any(), each.name)
@@ -77,12 +77,12 @@ class TensorRtFiles(Case):
         for form in (QuantFormat.QDQ, QuantFormat.QOperator):
             for name, (activations, weights) in TYPES.items():
                 with self.subTest(f"{form} {name}"):
-                    quantised = self.folder / "quantised.onnx"
-                    quantize_static(str(self.float), str(quantised), Reader(self.data), quant_format=form, per_channel=name != "u8",
+                    quantized = self.folder / "quantized.onnx"
+                    quantize_static(str(self.float), str(quantized), Reader(self.data), quant_format=form, per_channel=name != "u8",
                                     activation_type=activations, weight_type=weights)
-                    model, stated, file = self.rewritten(quantised)
+                    model, stated, file = self.rewritten(quantized)
                     self.assert_symmetric(model, 6)
-                    wanted = run(quantised, self.inputs)
+                    wanted = run(quantized, self.inputs)
                     self.near(run(file, self.inputs), wanted, 0.06)
                     self.near(run(file, self.inputs), run(self.float, self.inputs), 0.1)
                     self.assertLess(stated, 0.06)
@@ -91,25 +91,25 @@ class TensorRtFiles(Case):
 
     def test_what_codes_cut_off_is_cut_off_before(self):
         """ONNX Runtime leaves out a Relu or a Clip that the codes of its result imply."""
-        quantised = self.folder / "quantised.onnx"
-        quantize_static(str(self.float), str(quantised), Reader(self.data), quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
-        self.assertNotIn("Relu", {each.op_type for each in onnx.load(quantised).graph.node})
-        model, _, _ = self.rewritten(quantised)
+        quantized = self.folder / "quantized.onnx"
+        quantize_static(str(self.float), str(quantized), Reader(self.data), quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
+        self.assertNotIn("Relu", {each.op_type for each in onnx.load(quantized).graph.node})
+        model, _, _ = self.rewritten(quantized)
         self.assertIn("Relu", {each.op_type for each in model.graph.node})
         self.assertIn("Clip", {each.op_type for each in model.graph.node})
 
     def test_dynamic_files_keep_weights_of_int8_alone(self):
-        quantised = self.folder / "dynamic.onnx"
+        quantized = self.folder / "dynamic.onnx"
         for weights in (QuantType.QInt8, QuantType.QUInt8):
-            quantize_dynamic(str(self.float), str(quantised), weight_type=weights)
-            self.assertIn("DynamicQuantizeLinear", {each.op_type for each in onnx.load(quantised).graph.node})
+            quantize_dynamic(str(self.float), str(quantized), weight_type=weights)
+            self.assertIn("DynamicQuantizeLinear", {each.op_type for each in onnx.load(quantized).graph.node})
             file, out = self.folder / "rewritten.onnx", None
-            status, out, err = vernier("export", quantised, "--for", "tensorrt", "-o", file)
-            self.assertEqual(status, 1, out + err)  # a warning: products of which one operand is quantised
+            status, out, err = vernier("export", quantized, "--for", "tensorrt", "-o", file)
+            self.assertEqual(status, 1, out + err)  # a warning: products of which one operand is quantized
             self.assertIn("TRT7-one-operand", out)
             self.assertNotIn("error TRT", out)
             self.assert_symmetric(onnx.load(file), 1)
-            self.near(run(file, self.inputs), run(quantised, self.inputs), 0.03)
+            self.near(run(file, self.inputs), run(quantized, self.inputs), 0.03)
 
     def test_codes_of_inputs_and_outputs_are_computed(self):
         scale, zero = {"s": np.float32(0.02), "z": np.uint8(100)}, TensorProto.UINT8

@@ -130,7 +130,7 @@ class Trtexec(Case):
         self.assertTrue(line.endswith("--cpu --best --precision-constraints obey --threads 1"), line)
         line, out = self.equivalent("--onnx=m.onnx", "--int8")
         self.assertTrue(line.endswith("--cpu"), line)
-        self.assertIn("note: without ranges nothing is quantised", out)
+        self.assertIn("note: without ranges nothing is quantized", out)
         _, out = self.equivalent("--loadEngine=m.engine", "--fp16")
         self.assertIn("note: an engine file computes in the types", out)
         line, _ = self.equivalent("--onnx=m.onnx", "--profile=0", "--optShapes=x:1", "--profile=1", "--optShapes=x:5", "--useProfile=1")

@@ -91,7 +91,7 @@ class Tune(unittest.TestCase):
         self.assertEqual(sorted(front, key=lambda point: -point["selection"]["error"]), front)
         for i, point in enumerate(front):
             self.assertEqual(point["plan"], str(self.folder / f"plan.{i + 1}.json"))
-            # Of all rows together, where tune gives that of the worst one.
+            # The error is of all rows together, where tune gives that of the worst one.
             error = self.relative_l2(point["plan"])
             self.assertLessEqual(error, 1.2 * point["error"] + 1e-6)
             self.assertGreater(error, 0.1 * point["error"])

@@ -50,13 +50,13 @@ def codes():
 
 
 def product():
-    """Of positive numbers: what is cut off of each partial sum adds up, over sums of many terms."""
+    """Multiplies positive numbers: what is cut off of each partial sum adds up, over sums of many terms."""
     nodes = [helper.make_node("Abs", ["x"], ["a"], name="abs"), helper.make_node("MatMul", ["a", "w"], ["y"], name="product")]
     return model_of(nodes, [2, 60000], w=np.abs(weights(60000, 4)))
 
 
 def short_sums():
-    """Four positive terms each: halves lose less of such a sum than the tolerance of floats accepts, and far more than a float loses."""
+    """Four positive terms each: elements of 16 bits lose less of such a sum than the tolerance of floats accepts, and far more than a float loses."""
     nodes = [helper.make_node("Abs", ["x"], ["a"], name="abs"), helper.make_node("Conv", ["a", "w"], ["y"], name="conv")]
     return model_of(nodes, [1, 4, 6, 6], w=np.abs(weights(8, 4, 1, 1)))
 

@@ -1,4 +1,4 @@
-// What may turn a difference into another verdict than a failure: noise, draws and ties.
+// These may turn a difference into another verdict than a failure: noise, draws and ties.
 #include "vernier/compare/decision.h"
 
 #include <gmock/gmock.h>

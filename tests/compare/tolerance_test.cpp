@@ -46,11 +46,11 @@ TEST(Tolerance, GeneralOnesDoNotReachIntegers) {
   Tolerances tolerances;
   tolerances.atol.parse("1");
   tolerances.rtol.parse("0.1");
-  tolerances.atol.parse("quantised:1");
+  tolerances.atol.parse("quantized:1");
   EXPECT_EQ(tolerances.of("token", ElementType::kInt64).atol, 0);
   EXPECT_EQ(tolerances.of("token", ElementType::kInt64).rtol, 0);
-  EXPECT_EQ(tolerances.of("quantised", ElementType::kInt8).atol, 1);
-  EXPECT_EQ(tolerances.of("quantised", ElementType::kBool).atol, 0);
+  EXPECT_EQ(tolerances.of("quantized", ElementType::kInt8).atol, 1);
+  EXPECT_EQ(tolerances.of("quantized", ElementType::kBool).atol, 0);
 }
 
 TEST(Tolerance, KnowsWhoGaveIt) {

@@ -56,7 +56,7 @@ BuildOptions options_for(const fs::path& folder, How::On on) {
   return options;
 }
 
-// What one thread runs of the cases.
+// Each thread runs some of the cases by one of these.
 class CaseRunner {
  public:
   explicit CaseRunner(How how) : how_(how) {}
@@ -110,8 +110,8 @@ std::string CaseRunner::run(const fs::path& folder) {
   }
 }
 
-// What is wrong with each of the cases, which as many threads run as the process has cores: most cases are
-// too small to be worth a second one.
+// Says what is wrong with each of the cases, which as many threads run as the process has cores: most cases
+// are too small to be worth a second one.
 std::vector<std::string> run_all(const std::vector<fs::path>& cases, const How& how) {
   std::vector<std::string> wrong(cases.size());
   std::vector<CaseRunner> runners(std::max(1, thread_count()), CaseRunner(how));

@@ -15,7 +15,7 @@ class ProfileRuns {
   std::string run(const Model& model, const std::filesystem::path& folder, const BuildOptions& options);
   // Counts what another ran, too.
   void add(const ProfileRuns& other);
-  // What was run.
+  // Prints what was run.
   void print() const;
 
  private:

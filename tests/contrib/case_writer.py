@@ -72,7 +72,7 @@ class CaseWriter:
         self._write(name, model, given.values(), expected)
 
     def run(self, op, inputs, attributes=None, outputs=1, domain=MICROSOFT, version=None, constants=(), types=None):
-        """What ONNX Runtime makes of the node that `case` writes."""
+        """Gives what ONNX Runtime makes of the node that `case` writes."""
         model, given = self._model(op, inputs, attributes, outputs, domain, version, constants, types)
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -5,7 +5,7 @@ from onnx import TensorProto
 
 from case_writer import generator
 from cases_matmul import normal
-from cases_qlinear import quantised, scale
+from cases_qlinear import quantized, scale
 
 BATCH, LENGTH, HEADS, SIZE, PAST = 2, 4, 3, 8, 5
 HIDDEN = HEADS * SIZE
@@ -42,13 +42,13 @@ def projected(writer):
                 dict(num_heads=HEADS, unidirectional=1))
 
 
-def quantised_projected(writer):
+def quantized_projected(writer):
     for kind, dtype in (("uint8", np.uint8), ("int8", np.int8)):
         for past in (0, PAST):
             name = f"qattention_{kind}_past{past}"
             rng = generator(name)
             columns = 3 * HIDDEN
-            inputs = [quantised(rng, np.uint8, BATCH, LENGTH, 10), quantised(rng, dtype, 10, columns), normal(rng, columns),
+            inputs = [quantized(rng, np.uint8, BATCH, LENGTH, 10), quantized(rng, dtype, 10, columns), normal(rng, columns),
                       scale(0.0119), scale(0.0071), np.array([3, 4], np.int32), np.array(117, np.uint8), np.array(5, dtype)]
             if past:
                 inputs[5] = None
@@ -57,7 +57,7 @@ def quantised_projected(writer):
     rng = generator("qattention_columns")
     columns = 3 * HIDDEN
     writer.case("qattention_columns", "QAttention",
-                [quantised(rng, np.uint8, BATCH, LENGTH, 10), quantised(rng, np.int8, 10, columns), normal(rng, columns), scale(0.0119),
+                [quantized(rng, np.uint8, BATCH, LENGTH, 10), quantized(rng, np.int8, 10, columns), normal(rng, columns), scale(0.0119),
                  (rng.random(columns) * 0.01 + 0.001).astype(np.float32), None, np.array(117, np.uint8), np.zeros(columns, np.int8)],
                 dict(num_heads=HEADS))
 
@@ -181,5 +181,5 @@ def rotary(writer):
 
 
 def write(writer):
-    for family in (projected, quantised_projected, multi_head, decoder_masked, group_query, rotary):
+    for family in (projected, quantized_projected, multi_head, decoder_masked, group_query, rotary):
         family(writer)

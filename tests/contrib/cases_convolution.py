@@ -6,7 +6,7 @@ import numpy as np
 
 from case_writer import MICROSOFT, generator
 from cases_matmul import normal
-from cases_qlinear import TYPES, quantised, scale
+from cases_qlinear import TYPES, quantized, scale
 
 GEOMETRIES = {
     "plain": ((2, 4, 7, 6), (3, 4, 3, 3), {}),
@@ -26,7 +26,7 @@ def qlinear_conv(writer):
             outputs = w_shape[0]
             w_scale = (rng.random(outputs) * 0.02 + 0.001).astype(np.float32) if channels else scale(0.0117)
             w_zero = np.zeros(outputs, np.int8) if channels else np.array(-3, np.int8)
-            inputs = [quantised(rng, dtype, *x_shape), scale(0.0319), np.array(9, dtype), quantised(rng, np.int8, *w_shape),
+            inputs = [quantized(rng, dtype, *x_shape), scale(0.0319), np.array(9, dtype), quantized(rng, np.int8, *w_shape),
                       w_scale, w_zero, scale(0.1371), np.array(13, dtype)]
             if channels:
                 inputs.append(rng.integers(-9999, 9999, outputs, dtype=np.int32))
@@ -89,7 +89,7 @@ def nhwc_max_pool(writer):
     for kind, dtype in TYPES.items():
         for variant, attributes in variants.items():
             name = f"nhwc_max_pool_{kind}_{variant}"
-            writer.case(name, "NhwcMaxPool", [quantised(generator(name), dtype, 2, 7, 6, 3)], attributes)
+            writer.case(name, "NhwcMaxPool", [quantized(generator(name), dtype, 2, 7, 6, 3)], attributes)
 
 
 def write(writer):

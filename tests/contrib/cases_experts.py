@@ -53,7 +53,7 @@ def three_layers(writer):
         writer.case(name, "MoE", [x, scores, fc1, None, fc2, None, fc3], dict(k=1, activation_type=activation), expected=[y.astype(np.float32)])
 
 
-def quantised(rng, bits, rows, columns, block, zero):
+def quantized(rng, bits, rows, columns, block, zero):
     """Packed weights, scales and zero points (or none) of a layer."""
     blocks = columns // block if block else 1
     scales = (rng.random((EXPERTS, rows, blocks)) * 0.2 / 2**bits + 0.001).astype(np.float32)
@@ -70,8 +70,8 @@ def qmoe(writer):
                 for activation in ("silu", "swiglu"):
                     name = f"qmoe_{bits}_block{block}_{activation}{'_zero' if zero else ''}"
                     rng = generator(name)
-                    fc1 = quantised(rng, bits, 2 * INNER if activation == "swiglu" else INNER, HIDDEN, block, zero)
-                    fc2 = quantised(rng, bits, HIDDEN, INNER, block, zero)
+                    fc1 = quantized(rng, bits, 2 * INNER if activation == "swiglu" else INNER, HIDDEN, block, zero)
+                    fc2 = quantized(rng, bits, HIDDEN, INNER, block, zero)
                     # ONNX Runtime's CPU kernel normalises in any case where there are no router weights.
                     attributes = dict(k=2, normalize_routing_weights=int(not zero), expert_weight_bits=bits, activation_type=activation, **(dict(block_size=block) if block else {}))
                     if activation == "swiglu":
@@ -80,7 +80,7 @@ def qmoe(writer):
                     writer.case(name, "QMoE",
                                 [normal(rng, TOKENS, HIDDEN), normal(rng, TOKENS, EXPERTS), *fc1[:2], None, *fc2[:2], None, None, None, None,
                                  fc1[2], fc2[2], None, router_weights],
-                                # Constant weights of 8 bits meet inputs that are quantised, too.
+                                # Constant weights of 8 bits meet inputs that are quantized, too.
                                 attributes, constants=(2, 3, 5, 6, 11, 12) if bits < 8 else ())
 
 

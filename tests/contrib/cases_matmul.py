@@ -1,11 +1,11 @@
-"""Cases of the matrix products of com.microsoft: quantised ones, packed weights, fused epilogues; and of pointwise fusions."""
+"""Cases of the matrix products of com.microsoft: quantized ones, packed weights, fused epilogues; and of pointwise fusions."""
 
 import math
 
 import numpy as np
 
 from case_writer import generator
-from cases_qlinear import TYPES, quantised, scale
+from cases_qlinear import TYPES, quantized, scale
 
 
 def normal(rng, *shape, dtype=np.float32):
@@ -24,10 +24,10 @@ def qgemm(writer):
         for variant, attributes in variants.items():
             for columns in (False, True):
                 for real in (False, True):
-                    name = f"qgemm_{kind}_{variant}_{'columns' if columns else 'tensor'}_{'real' if real else 'quantised'}"
+                    name = f"qgemm_{kind}_{variant}_{'columns' if columns else 'tensor'}_{'real' if real else 'quantized'}"
                     rng = generator(name)
-                    a = quantised(rng, dtype, *((k, m) if attributes.get("transA") else (m, k)))
-                    b = quantised(rng, np.int8, *((n, k) if attributes.get("transB") else (k, n)))
+                    a = quantized(rng, dtype, *((k, m) if attributes.get("transA") else (m, k)))
+                    b = quantized(rng, np.int8, *((n, k) if attributes.get("transB") else (k, n)))
                     b_scale = np.array([0.011, 0.023, 0.0171, 0.0093], np.float32) if columns else scale(0.0117)
                     b_zero = np.array([1, -3, 0, 5], np.int8) if columns else np.array(-3, np.int8)
                     c = rng.integers(-9999, 9999, (n,) if columns else (m, n), dtype=np.int32)
@@ -44,14 +44,14 @@ def integer_to_float(writer):
             for columns in (False, True):
                 name = f"{kind}_{layout}_{'columns' if columns else 'tensor'}"
                 rng = generator(name)
-                b = quantised(rng, dtype, *b_shape)
+                b = quantized(rng, dtype, *b_shape)
                 if columns and b.ndim == 3:
                     continue
                 b_scale = np.array([0.011, 0.023, 0.0171], np.float32) if columns else scale(0.0117)
                 b_zero = np.array([1, 3, 7], dtype) if columns else np.array(3, dtype)
                 bias = normal(rng, 3) if columns else None
                 writer.case(f"matmul_integer_to_float_{name}", "MatMulIntegerToFloat",
-                            [quantised(rng, np.uint8, *a_shape), b, scale(0.0319), b_scale, np.array(117, np.uint8), b_zero, bias])
+                            [quantized(rng, np.uint8, *a_shape), b, scale(0.0319), b_scale, np.array(117, np.uint8), b_zero, bias])
                 writer.case(f"dynamic_quantize_matmul_{name}", "DynamicQuantizeMatMul",
                             [normal(rng, *a_shape), b, b_scale, b_zero, bias])
 

@@ -14,7 +14,7 @@ NUMBERS = {"float": np.float32, "double": np.float64, "int32": np.int32, "int64"
 
 
 def keys_of(kind, version):
-    """Those of LISTS; ONNX Runtime finds NaN from version 4 on only."""
+    """Gives the cases of LISTS; ONNX Runtime finds NaN from version 4 on only."""
     return [4.0 if key != key and version < 4 else key for key in LISTS[kind][0]]
 
 

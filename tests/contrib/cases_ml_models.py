@@ -21,7 +21,7 @@ def names(count, strings=False):
 
 
 def answer(writer, op, x, attributes):
-    """What ONNX Runtime makes of it: labels and scores."""
+    """Gives what ONNX Runtime makes of it: labels and scores."""
     return writer.run(op, [x], attributes, 2, DOMAIN, 1, (), classifier_types("classlabels_strings" in attributes))
 
 

@@ -58,7 +58,7 @@ def tree_classifier(kind, strings=False):
 
 
 def answer(writer, x, attributes):
-    """What ONNX Runtime makes of it: labels and scores."""
+    """Gives what ONNX Runtime makes of it: labels and scores."""
     types = classifier_types("classlabels_strings" in attributes)
     return writer.run("TreeEnsembleClassifier", [x], attributes, 2, DOMAIN, 3, (), types)
 

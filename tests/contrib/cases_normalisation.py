@@ -4,7 +4,7 @@ import numpy as np
 
 from case_writer import generator
 from cases_matmul import normal
-from cases_qlinear import TYPES, quantised, scale
+from cases_qlinear import TYPES, quantized, scale
 
 
 def skip(writer):
@@ -60,14 +60,14 @@ def embedding(writer):
         writer.case(name, "EmbedLayerNormalization", inputs, attributes, outputs=3 if variant == "sum" else 2, constants=(2, 3, 4, 5, 6))
 
 
-def quantised_embedding(writer):
+def quantized_embedding(writer):
     batch, length, hidden = 2, 5, 8
     for kind, dtype in TYPES.items():
         for segments in (False, True):
             name = f"qembed_layer_normalization_{kind}{'_segments' if segments else ''}"
             rng = generator(name)
             words = rng.integers(0, 11, (batch, length), dtype=np.int32)
-            tables = [quantised(rng, dtype, *shape) for shape in ((11, hidden), (7, hidden), (2, hidden), (hidden,), (hidden,))]
+            tables = [quantized(rng, dtype, *shape) for shape in ((11, hidden), (7, hidden), (2, hidden), (hidden,), (hidden,))]
             scales = [scale(0.0131 + 0.0017 * i) for i in range(5)]
             points = [np.array(100 + i if kind == "uint8" else i - 2, dtype) for i in range(5)]
             ids, mask = None, (np.arange(length) < np.array([[3], [5]])).astype(np.int32)
@@ -146,5 +146,5 @@ def hyper_connections(writer):
 
 
 def write(writer):
-    for family in (skip, simplified, embedding, quantised_embedding, groups, skip_groups, branches, hyper_connections):
+    for family in (skip, simplified, embedding, quantized_embedding, groups, skip_groups, branches, hyper_connections):
         family(writer)

@@ -1,4 +1,4 @@
-"""Cases of the quantised operators of com.microsoft.
+"""Cases of the quantized operators of com.microsoft.
 
 Scales are no powers of two and zero points differ, so that hardly any result lies half way between two integers: there
 ONNX Runtime, which rounds products of scales to float, may go to the other side than exact arithmetic.
@@ -11,7 +11,7 @@ from case_writer import generator
 TYPES = {"uint8": np.uint8, "int8": np.int8}
 
 
-def quantised(rng, dtype, *shape):
+def quantized(rng, dtype, *shape):
     info = np.iinfo(dtype)
     return rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
 
@@ -30,11 +30,11 @@ def arithmetic(writer):
                 point = np.array(5, dtype)
                 out_scale = 0.0737 if op == "QLinearAdd" else 1.0931
                 zero = np.array(117 if kind == "uint8" else -13, dtype)
-                writer.case(name, op, [quantised(rng, dtype, *a), scale(0.0319), point, quantised(rng, dtype, *b),
+                writer.case(name, op, [quantized(rng, dtype, *a), scale(0.0319), point, quantized(rng, dtype, *b),
                                        scale(0.0417), zero, scale(out_scale), np.array(7, dtype)])
         name = f"{op.lower()}_no_output_zero_point"
         rng, zero = generator(name), np.array(0, np.uint8)
-        writer.case(name, op, [quantised(rng, np.uint8, 6), scale(0.011), zero, quantised(rng, np.uint8, 6), scale(0.023),
+        writer.case(name, op, [quantized(rng, np.uint8, 6), scale(0.011), zero, quantized(rng, np.uint8, 6), scale(0.023),
                                zero, scale(0.0523)])
 
 
@@ -42,14 +42,14 @@ def activations(writer):
     for kind, dtype in TYPES.items():
         for shape in ((4, 9), (2, 3, 5)):
             name = f"qlinear_leaky_relu_{kind}_{len(shape)}d"
-            x = quantised(generator(name), dtype, *shape)
+            x = quantized(generator(name), dtype, *shape)
             points = np.array(100 if kind == "uint8" else -7, dtype), np.array(3, dtype)
             writer.case(name, "QLinearLeakyRelu", [x, scale(0.0519), points[0], scale(0.0437), points[1]], {"alpha": 0.173})
             writer.case(f"qlinear_sigmoid_{kind}_{len(shape)}d", "QLinearSigmoid",
                         [x, scale(0.0519), points[0], scale(0.00437), points[1]])
     # ONNX Runtime crashes where the output has no zero point; the input may lack its own.
     name = "qlinear_leaky_relu_no_zero_point"
-    x = quantised(generator(name), np.int8, 11)
+    x = quantized(generator(name), np.int8, 11)
     writer.case(name, "QLinearLeakyRelu", [x, scale(0.0519), None, scale(0.0337), np.array(0, np.int8)])
 
 
@@ -57,7 +57,7 @@ def softmax(writer):
     for kind, dtype in TYPES.items():
         for opset, axis in ((13, -1), (13, 1), (12, 1), (12, 2)):
             name = f"qlinear_softmax_{kind}_opset{opset}_axis{axis % 3}"
-            x = quantised(generator(name), dtype, 2, 3, 7)
+            x = quantized(generator(name), dtype, 2, 3, 7)
             zero = np.array(0 if kind == "uint8" else -128, dtype)
             writer.case(name, "QLinearSoftmax", [x, scale(0.0373), np.array(9, dtype), scale(1 / 256), zero],
                         {"axis": axis, "opset": opset})
@@ -69,8 +69,8 @@ def where_and_concat(writer):
             name = f"qlinear_where_{kind}_{layout}"
             rng = generator(name)
             writer.case(name, "QLinearWhere",
-                        [rng.random(c) < 0.5, quantised(rng, dtype, *x), scale(0.0319), np.array(3, dtype),
-                         quantised(rng, dtype, *y), scale(0.0273), np.array(11, dtype), scale(0.0351), np.array(7, dtype)])
+                        [rng.random(c) < 0.5, quantized(rng, dtype, *x), scale(0.0319), np.array(3, dtype),
+                         quantized(rng, dtype, *y), scale(0.0273), np.array(11, dtype), scale(0.0351), np.array(7, dtype)])
         for axis in (0, 1, -1):
             name = f"qlinear_concat_{kind}_axis{axis % 3}"
             rng = generator(name)
@@ -79,7 +79,7 @@ def where_and_concat(writer):
                 shape[axis] = i + 1
             parts = []
             for i, shape in enumerate(shapes):
-                parts += [quantised(rng, dtype, *shape), scale(0.0319 + 0.0047 * i), np.array(2 * i, dtype)]
+                parts += [quantized(rng, dtype, *shape), scale(0.0319 + 0.0047 * i), np.array(2 * i, dtype)]
             writer.case(name, "QLinearConcat", [scale(0.0389), np.array(5, dtype), *parts], {"axis": axis})
 
 
@@ -88,14 +88,14 @@ def means(writer):
         for channels_last in (0, 1):
             for shape in ((2, 3, 5, 7), (1, 4, 6)):
                 name = f"qlinear_global_average_pool_{kind}_{len(shape)}d_last{channels_last}"
-                x = quantised(generator(name), dtype, *shape)
+                x = quantized(generator(name), dtype, *shape)
                 writer.case(name, "QLinearGlobalAveragePool",
                             [x, scale(0.0519), np.array(9, dtype), scale(0.0137), np.array(3, dtype)],
                             {"channels_last": channels_last})
         # No CPU kernel in ONNX Runtime: the formula of its documentation.
         for axes, keepdims in (([1], 1), ([0, -1], 0), ([2], 1)):
             name = f"qlinear_reduce_mean_{kind}_{len(axes)}_{keepdims}_{axes[0]}"
-            x = quantised(generator(name), dtype, 2, 3, 5)
+            x = quantized(generator(name), dtype, 2, 3, 5)
             info = np.iinfo(dtype)
             mean = ((x.astype(np.float64) - 9) * np.float32(0.0519)).mean(tuple(axes), keepdims=bool(keepdims))
             y = np.clip(np.rint(mean / np.float32(0.0137)) + 3, info.min, info.max).astype(dtype)
@@ -116,12 +116,12 @@ def average_pool(writer):
     for kind, dtype in TYPES.items():
         for variant, attributes in variants.items():
             name = f"qlinear_average_pool_{kind}_{variant}"
-            x = quantised(generator(name), dtype, 2, 6, 7, 5)
+            x = quantized(generator(name), dtype, 2, 6, 7, 5)
             writer.case(name, "QLinearAveragePool",
                         [x, scale(0.0519), np.array(9, dtype), scale(0.0417), np.array(3, dtype)], attributes)
 
 
-def linear_quantisation(writer):
+def linear_quantization(writer):
     for kind, dtype in {**TYPES, "int16": np.int16, "uint16": np.uint16}.items():
         name = f"microsoft_quantize_linear_{kind}"
         x = generator(name).normal(0, 3, (3, 4, 5)).astype(np.float32)
@@ -129,12 +129,12 @@ def linear_quantisation(writer):
         scales = np.array([0.0319, 0.0717, 0.0113, 0.1311], np.float32)
         writer.case(name, "QuantizeLinear", [x, scales, points], {"axis": 1})
         writer.case(name + "_tensor", "QuantizeLinear", [x, scale(0.0371), np.array(3, dtype)])
-        q = quantised(generator(name), dtype, 3, 4, 5)
+        q = quantized(generator(name), dtype, 3, 4, 5)
         writer.case(f"microsoft_dequantize_linear_{kind}", "DequantizeLinear", [q, scales, points], {"axis": 1})
         writer.case(f"microsoft_dequantize_linear_{kind}_float16", "DequantizeLinear",
                     [q, np.array(0.0371, np.float16), np.array(3, dtype)])
 
 
 def write(writer):
-    for family in (arithmetic, activations, softmax, where_and_concat, means, average_pool, linear_quantisation):
+    for family in (arithmetic, activations, softmax, where_and_concat, means, average_pool, linear_quantization):
         family(writer)

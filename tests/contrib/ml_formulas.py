@@ -1,4 +1,4 @@
-"""What ai.onnx.ml says of labels and transforms, for cases in which ONNX Runtime does otherwise."""
+"""Computes what ai.onnx.ml says of labels and transforms, for cases in which ONNX Runtime does otherwise."""
 
 import statistics
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cpu/one_kernel.h"
-#include "cpu/quantised_model.h"
+#include "cpu/quantized_model.h"
 
 namespace vernier {
 

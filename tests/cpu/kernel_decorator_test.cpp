@@ -1,4 +1,4 @@
-// What a kernel inside another makes once is made when the plan is prepared, not by the first run.
+// A kernel inside another is prepared when the plan is prepared, not by the first run.
 #include "vernier/exec/kernel_decorator.h"
 
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ TEST(KernelDecorator, Upcast) {
   expect_prepared_before_the_run(kernels, ElementType::kBFloat16);
 }
 
-// What computes this convolution is made by prepare().
+// prepare() makes the code that computes this convolution.
 std::unique_ptr<Kernel> convolution(const Backend& kernels, const Graph& graph) {
   const Node& node = *graph.nodes()[0];
   const auto operand = [](const Value& value) {

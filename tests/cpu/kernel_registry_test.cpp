@@ -37,7 +37,7 @@ TEST(KernelRegistry, RefusesTwoMakersOfOneOperatorWithOnePriority) {
   EXPECT_THROW(registry.add(maker("Conv", Priority::kOwn)), Error);
 }
 
-// What is registered in fact: without tuning a convolution goes to the loops that serve few requests best,
+// The real registry is tested: without tuning a convolution goes to the loops that serve few requests best,
 // then to products of a row, then to oneDNN; tactics come last.
 TEST(KernelRegistry, AsksOwnSpecialLoopsBeforeOneDnnAndTacticsLast) {
   EXPECT_THAT(priorities(KernelRegistry::instance(), "Conv"),

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "base/upper_halves.h"
+#include "base/upper_lanes.h"
 #include "ops/one_node.h"
 #include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -157,9 +157,9 @@ struct OneKernel {
     Scratch scratch;
     std::byte* memory = scratch.at_least(kernel.scratch_bytes);
     if (kernel.scratch_bytes > 0) std::memset(memory, 0xFF, kernel.scratch_bytes);  // NaN, if it is read
-    clear_upper_halves();
+    clear_upper_lanes();
     kernel.run({from.data(), to.data(), memory});
-    EXPECT_NE(were_upper_halves_clear(), false) << kernel.name << " slows down what its caller computes next";
+    EXPECT_NE(were_upper_lanes_clear(), false) << kernel.name << " slows down what its caller computes next";
     for (size_t i = 0; i < results.size(); ++i)
       results[i] = laid_out(results[i], request.out(i), Layout::kPlain);
     return results;

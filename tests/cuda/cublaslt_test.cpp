@@ -85,7 +85,7 @@ TEST_F(CublasLtTest, AddendsAreAddedWhereOneRoundingIsKept) {
   EXPECT_THAT(reason_, HasSubstr("factor of zero"));
 }
 
-// Of 16 bits, some ways round the sum before they scale it or add to it.
+// In 16 bits, some algorithms round the sum before they scale it or add to it.
 TEST_F(CublasLtTest, SumsOf16BitsAreNeitherScaledNorAddedTo) {
   for (const std::string type : {"f16", "bf16"}) {
     const std::string factors = "%a: " + type + "[3,5], %b: " + type + "[5,7]",

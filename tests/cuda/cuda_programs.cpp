@@ -47,7 +47,7 @@ void add_programs(const fs::path& path, Found& found) {
   }
 }
 
-// What the compiler says of those that it does not take.
+// Gives what the compiler says of the programs that it does not take.
 std::vector<std::string> compile_all(const Found& found, const NvrtcApi& api) {
   std::vector<const ProgramSource*> sources;
   for (const auto& [text, source] : found.programs) sources.push_back(&source);

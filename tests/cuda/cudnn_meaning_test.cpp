@@ -1,4 +1,4 @@
-// What convolutions by cuDNN compute, with the library in software.
+// Tests what convolutions by cuDNN compute, with the library in software.
 #include "cuda/reference_comparison.h"
 #include "cuda/software_cudnn.h"
 #include "vernier/backends/cuda/cudnn/convolution.h"

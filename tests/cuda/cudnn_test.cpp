@@ -26,7 +26,7 @@ class CudnnTest : public testing::Test {
                                    const std::string& constant = "") {
     return make_library_convolution(request(one_node(inputs, line, constant)), cudnn, reason_);
   }
-  // Of a Conv and these lines behind it.
+  // Describes a Conv and these lines behind it.
   std::optional<DnnConvolution> group(const std::string& inputs, const std::vector<std::string>& lines) {
     return dnn_convolution(request(one_group(inputs, lines, "conv")), reason_);
   }
@@ -196,7 +196,7 @@ TEST_F(CudnnTest, EnginesThatKeepToTheContractAreTactics) {
   EXPECT_EQ(make_library_convolution(asked, dnn.cudnn, reason_), nullptr);
 }
 
-// What is added to sums of 16 bits is added before they leave the registers.
+// Addends of 16-bit accumulators are added before these leave the registers.
 TEST_F(CudnnTest, AddendsOf16BitsMeetNoRoundedSums) {
   OpenedCudnn dnn(driver_, {{kUnits, {}, 4096}, {kUnits}});
   ASSERT_NE(make(dnn.cudnn, kImage + ", %b: f16[6]", "%y: f16[2,6,7,6] = Conv(%x, %w, %b)"), nullptr)

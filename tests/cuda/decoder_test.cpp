@@ -1,5 +1,5 @@
-// What decoders are made of, on a GPU in software against the reference: rotary embeddings, attention with a
-// past, and what is put behind it.
+// Tests the parts of decoders, on a GPU in software against the reference: rotary embeddings, attention with
+// a past, and what is put behind it.
 #include "cuda/reference_comparison.h"
 #include "exec/no_kernels.h"
 #include "vernier/backends/cuda/cuda_backend.h"
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
                          .line = "%y: f16[2,2,5,8] = vernier::Attention(%q, %k, %v)",
                          .lay_out = keys_lie_in_caches}));
 
-// What has no place in the cache is reported, with the node.
+// Keys that have no place in the cache are reported, with the node.
 TEST(GroupQueryFaultTest, KeysThatThereIsNoRoomForAreTold) {
   if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
   const SoftwareGpu gpu = reset_software_gpu();

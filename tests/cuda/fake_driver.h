@@ -22,7 +22,7 @@ struct FakeDriver {
   int fault = 0;                        // what the next launch reports
   Status make_ready_fails = kSuccess;   // of every captured graph from now on
 
-  // What has been done.
+  // The driver counts what has been done.
   size_t allocated = 0, live_buffers = 0, launches = 0, loaded = 0, graph_launches = 0, live_graphs = 0;
   std::vector<std::string> calls;  // copies and launches, in their order
   std::map<DevicePointer, size_t> buffers;
@@ -34,7 +34,7 @@ struct FakeDriver {
 
   // Work that a stream is given.
   void enqueue(std::function<void()> work);
-  // What a call gives that may not come while a stream captures: kSuccess where none does.
+  // Gives the status of a call that may not come while a stream captures: kSuccess where none does.
   Status outside_of_capture();
 };
 

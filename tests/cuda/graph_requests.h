@@ -1,4 +1,4 @@
-// What a backend is asked for the nodes of a graph in text form.
+// Makes the requests for the nodes of a graph in text form.
 #pragma once
 
 #include "vernier/backends/cuda/kernel_registry.h"

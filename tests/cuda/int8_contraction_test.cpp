@@ -188,13 +188,13 @@ INSTANTIATE_TEST_SUITE_P(Windows, PiecesTest, testing::ValuesIn([] {
 TEST(Int8RowsTest, PiecesAreAboutAsLargeAsOneAnother) {
   Int8Rows rows = rows_of_matrix({1001, 64});
   std::vector<int64_t> counts;
-  for (const RowPiece& piece : rows.pieces(64 * 300)) counts.push_back(piece.count);
+  for (const RowChunk& chunk : rows.chunks(64 * 300)) counts.push_back(chunk.count);
   EXPECT_THAT(counts, testing::ElementsAre(251, 251, 251, 248));
-  EXPECT_EQ(rows.pieces(1).size(), 1001U);
-  EXPECT_EQ(rows.pieces(int64_t{1} << 30).size(), 1U);
+  EXPECT_EQ(rows.chunks(1).size(), 1001U);
+  EXPECT_EQ(rows.chunks(int64_t{1} << 30).size(), 1U);
 }
 
-// What the library does not multiply: few columns, batches that broadcast, groups of channels.
+// The library does not multiply these: few columns, batches that broadcast, groups of channels.
 std::vector<Case> own_only() {
   const std::string window =
       "ConvInteger(%x, %w, %p, %q) {group=4, strides=ints[2, 1], pads=ints[1, 0, 1, 2]}";
@@ -210,18 +210,18 @@ std::vector<Case> own_only() {
 
 INSTANTIATE_TEST_SUITE_P(OwnOnly, Int8ContractionTest, testing::ValuesIn(own_only()));
 
-// Groups as the passes make them. Scales are powers of two, so that what is dequantised is exact; those of
+// Groups as the passes make them. Scales are powers of two, so that what is dequantized is exact; those of
 // results are not.
 std::vector<Case> groups() {
   const std::string scales = kScales + kZeros + scalar("rs", 0.5F) +
                              floats("ws", {0.5F, 0.25F, 1, 2, 0.5F, 0.125F, 0.25F, 4}, "8"),
                     result = "%y: u8[2,8,3,5] = QuantizeLinear(%r, %ys, %z)";
-  const auto dequantised = [](const std::string& name, const std::string& dims,
+  const auto dequantized = [](const std::string& name, const std::string& dims,
                               const std::string& arguments) {
     return "%" + name + ": f32[" + dims + "] = DequantizeLinear(" + arguments + ")";
   };
-  const std::string image = dequantised("xd", "2,4,6,5", "%x, %as, %az"),
-                    weights = dequantised("wd", "8,4,3,3", "%w, %ws") + " {axis=0}",
+  const std::string image = dequantized("xd", "2,4,6,5", "%x, %as, %az"),
+                    weights = dequantized("wd", "8,4,3,3", "%w, %ws") + " {axis=0}",
                     window = " {strides=ints[2, 1], pads=ints[1, 0, 1, 2]}";
   const std::string conv = "%q: f32[2,8,3,5] = Conv(%xd, %wd", relu = "%r: f32[2,8,3,5] = Relu(%q)";
   std::vector<Case> cases = {
@@ -247,36 +247,36 @@ std::vector<Case> groups() {
        image,
        scales + values("w", "i8", {8, 4, 3, 3}) + scalar("low", 0) + "const %top = u8[] hex\"0c\"\n",
        {},
-       {weights, conv + ")" + window, dequantised("high", "", "%top, %rs"),
+       {weights, conv + ")" + window, dequantized("high", "", "%top, %rs"),
         "%r: f32[2,8,3,5] = Clip(%q, %low, %high)", result},
        "qconv"},
-      // An INT32 bias, and a residual that is quantised.
+      // An INT32 bias, and a residual that is quantized.
       {"%x: u8[2,4,6,5], %s: i8[2,8,3,5]",
        image,
        scales + values("w", "i8", {8, 4, 3, 3}) + values("c", "i32", {8}),
        {},
-       {weights, dequantised("cd", "8", "%c, %rs"), conv + ", %cd)" + window,
-        "%p: u8[2,8,3,5] = QuantizeLinear(%q, %rs, %z)", dequantised("pd", "2,8,3,5", "%p, %rs, %z"),
-        dequantised("sd", "2,8,3,5", "%s, %rs"), "%r: f32[2,8,3,5] = Add(%sd, %pd)", result},
+       {weights, dequantized("cd", "8", "%c, %rs"), conv + ", %cd)" + window,
+        "%p: u8[2,8,3,5] = QuantizeLinear(%q, %rs, %z)", dequantized("pd", "2,8,3,5", "%p, %rs, %z"),
+        dequantized("sd", "2,8,3,5", "%s, %rs"), "%r: f32[2,8,3,5] = Add(%sd, %pd)", result},
        "qconv"},
       {"%a: u8[3,5,7]",
-       dequantised("ad", "3,5,7", "%a, %as, %az"),
+       dequantized("ad", "3,5,7", "%a, %as, %az"),
        scales + values("b", "i8", {7, 8}) + floats("v", {1, -2, 3, 0.1F, 5, 6, -7, 8}, "8"),
        {},
-       {dequantised("bd", "7,8", "%b, %ws") + " {axis=1}", "%q: f32[3,5,8] = MatMul(%ad, %bd)",
+       {dequantized("bd", "7,8", "%b, %ws") + " {axis=1}", "%q: f32[3,5,8] = MatMul(%ad, %bd)",
         "%r: f32[3,5,8] = Add(%q, %v)", "%y: u8[3,5,8] = QuantizeLinear(%r, %ys, %z)"},
        "qmatmul"},
       {"%a: i8[5,8], %b: u8[4,8]",
-       dequantised("ad", "5,8", "%a, %as"),
+       dequantized("ad", "5,8", "%a, %as"),
        scales + floats("v", {1, -2, 3, 0.1F}, "4"),
        {},
-       {dequantised("bd", "4,8", "%b, %bs, %bz"), "%y: f32[5,4] = Gemm(%ad, %bd, %v) {transB=1}"},
+       {dequantized("bd", "4,8", "%b, %bs, %bz"), "%y: f32[5,4] = Gemm(%ad, %bd, %v) {transB=1}"},
        "qmatmul"},
       {"%a: i8[2,3,5,8], %b: i8[2,3,8,4]",
-       dequantised("ad", "2,3,5,8", "%a, %as"),
+       dequantized("ad", "2,3,5,8", "%a, %as"),
        scales,
        {},
-       {dequantised("bd", "2,3,8,4", "%b, %bs"), "%q: f32[2,3,5,4] = MatMul(%ad, %bd)",
+       {dequantized("bd", "2,3,8,4", "%b, %bs"), "%q: f32[2,3,5,4] = MatMul(%ad, %bd)",
         "%y: u8[2,3,5,4] = QuantizeLinear(%q, %ys, %z)"},
        "qmatmul"}};
   return all(std::move(cases));
@@ -293,7 +293,7 @@ INSTANTIATE_TEST_SUITE_P(Groups, LibraryInt8Test, testing::ValuesIn(groups()));
 INSTANTIATE_TEST_SUITE_P(GroupsOfImages, Int8ContractionTest, testing::ValuesIn(image_groups()));
 INSTANTIATE_TEST_SUITE_P(GroupsOfImages, LibraryInt8Test, testing::ValuesIn(image_groups()));
 
-// Operators of com.microsoft, in FLOAT or quantised again.
+// Operators of com.microsoft, in FLOAT or quantized again.
 std::vector<Case> microsoft() {
   const std::string a = "%a: u8[5,7], %as: f32[], %az: u8[], ", b = "%b: i8[7,4], %bs: f32[4], %bz: i8[4]",
                     gemm = "com.microsoft::QGemm(%a, %as, %az, %b, %bs, %bz";

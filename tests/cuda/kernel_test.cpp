@@ -1,4 +1,4 @@
-// What kernels are made for, what they launch, and what is left to the CPU: without a GPU.
+// Tests what kernels are made for, what they launch, and what is left to the CPU: without a GPU.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -94,7 +94,7 @@ TEST_F(KernelTest, WhatIsKnownOnlyWhenItRunsIsLeftToTheCpu) {
   EXPECT_EQ(reason_, "the CUDA backend has no kernel for it");
 }
 
-// What a kernel does not know is refused by name, and never computed as something else.
+// A type that a kernel does not know is refused by name, and never computed as something else.
 TEST_F(KernelTest, TypesThatProgramsDoNotKnowAreRefused) {
   EXPECT_EQ(make("%a: f8e5m2[8]", "%y: f32[8] = Cast(%a) {to=1}"), nullptr);
   EXPECT_THAT(reason_, HasSubstr("f8e5m2"));

@@ -1,4 +1,4 @@
-// What programs compute: each kernel on a GPU in software against the reference, at odd sizes.
+// Tests what programs compute: each kernel on a GPU in software against the reference, at odd sizes.
 #include "cuda/reference_comparison.h"
 #include "vernier/backends/cuda/cudnn/convolution.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"

@@ -7,7 +7,7 @@ namespace {
 
 class QuantizationTest : public testing::TestWithParam<Case> {};
 
-TEST_P(QuantizationTest, QuantisedValuesAndNumbersAreThoseOfTheReference) {
+TEST_P(QuantizationTest, QuantizedValuesAndNumbersAreThoseOfTheReference) {
   if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
   const SoftwareGpu gpu = reset_software_gpu();
   Case each = GetParam();

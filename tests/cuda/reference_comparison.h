@@ -28,7 +28,7 @@ struct Case {
   std::map<size_t, size_t> caches = {};               // outputs that lie behind these inputs
 };
 
-// What the node makes; of a group, what its nodes make one by one.
+// Gives what the node makes; for a group, what its nodes make one by one.
 inline std::vector<Tensor> evaluated(const Node& node, const std::vector<const Tensor*>& inputs) {
   if (!ops::is_group(node)) {
     std::vector<Tensor> made;
@@ -47,7 +47,7 @@ inline std::vector<Tensor> evaluated(const Node& node, const std::vector<const T
   return {values.at(body.outputs.at(0))};
 }
 
-// What the host makes of sums that go wrong.
+// Computes on the host sums that go wrong.
 inline std::vector<Tensor> wrongly_summed(Fault fault, const KernelRequest& request,
                                           const std::vector<const Tensor*>& inputs) {
   std::string reason;

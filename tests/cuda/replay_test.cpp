@@ -177,7 +177,7 @@ class ReplayTest : public testing::Test {
     execution_->run(inputs(seed), outputs_);
     return outputs_[0].tensor.to_doubles();
   }
-  // Of runs step by step.
+  // Runs step by step to see what to expect.
   std::vector<std::vector<double>> expected() {
     build(false);
     std::vector<std::vector<double>> all;
@@ -219,7 +219,7 @@ TEST_F(ReplayTest, MemoryThatMovesIsCapturedAgain) {
   EXPECT_EQ(memory_->replays().entries().size(), 2U);
 }
 
-// What another session captured before reads and writes the memory of that one.
+// A replay that another session captured reads and writes the memory of that session.
 TEST_F(ReplayTest, AStaleReplayIsWrong) {
   const auto expected = this->expected();
   build(true, DeviceFault{DeviceFault::Kind::kStaleReplay, 0});

@@ -105,7 +105,7 @@ ElementType element_of(int type) {
   }
 }
 
-// Of the operation's scale type.
+// Reads a number of the operation's scale type.
 double number(const SoftwareOperation& operation, const void* at) {
   return operation.scale == kLtInt32 ? *static_cast<const int32_t*>(at) : *static_cast<const float*>(at);
 }
@@ -208,7 +208,7 @@ CublasLtApi reset_software_cublaslt(uint64_t flags) {
   api.destroy_preference = destroy<int, LtPreference>;
   api.set_preference = set_preference;
   api.find = find;
-  // Of the knobs of a way it knows the scheme, and numbers the algorithms from 1.
+  // It knows the scheme among an algorithm's knobs, and numbers the algorithms from 1.
   api.configuration = [](const LtAlgorithm* way, int attribute, void* value, size_t, size_t*) {
     constexpr LtStatus kUnknown = 7;
     if (attribute != kLtReductionScheme && attribute != kLtAlgorithmId) return kUnknown;

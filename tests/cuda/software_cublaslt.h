@@ -31,7 +31,7 @@ struct SoftwareCublasLt {
   std::vector<Way> ways;
   LtStatus create = kLtSuccess, multiply = kLtSuccess;
 
-  // What it was asked for.
+  // It counts what it was asked for.
   size_t live = 0;  // descriptors
   SoftwareOperation operation;
   SoftwareLayout left, right, result;

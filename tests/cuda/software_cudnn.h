@@ -20,7 +20,7 @@ struct SoftwareCudnn {
   DnnStatus create = kDnnSuccess, execute = kDnnSuccess;
   bool refuses_texts = false;  // of plans that were written
 
-  // What it was asked for.
+  // It counts what it was asked for.
   size_t live = 0, handles = 0;  // descriptors, handles
   std::vector<int> modes;        // of heuristics
   std::vector<int> operations;   // of the graph that was last planned: kDnnConvolutionForward, or how the

@@ -54,7 +54,7 @@ static float __fmaf_rz(float a, float b, float c) {
 static long long __double_as_longlong(double x) { return bit_cast<long long>(x); }
 )";
 
-// What conversions.cu has, without PTX.
+// This replaces conversions.cu, without PTX.
 constexpr const char* kConversions = R"(
 template <class T> inline T wide(T x) { return x; }
 inline f32 wide(f16 x) { return (f32)(double)bit_cast<vernier::Float16>(x.bits); }
@@ -65,8 +65,8 @@ template <> struct Narrow<bf16> { static bf16 of(f64 x) { return {bit_cast<u16>(
 template <class T, class S> inline T narrow(S x) { return Narrow<T>::of(x); }
 )";
 
-// What warp.cu has: each warp exchanges words between its threads, and each thread sums its own
-// results in order.
+// This replaces warp.cu: each warp exchanges words between its threads, and each thread sums its own results
+// in order.
 constexpr const char* kWarp = R"(
 static u32 exchanged[32][32][6];
 static std::barrier<>* warp_threads[32];

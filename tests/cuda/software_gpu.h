@@ -18,7 +18,7 @@ struct SoftwareGpu {
   NvrtcApi nvrtc;
 };
 SoftwareGpu reset_software_gpu();
-// What its NVRTC does.
+// Compiles as its NVRTC does.
 CompilerStatus compile_in_software(ProgramHandle program, int count, const char* const* options);
 
 }  // namespace vernier::cuda

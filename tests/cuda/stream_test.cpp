@@ -56,7 +56,7 @@ TEST_F(StreamTest, WhatIsCopiedThereAndBackIsWhatItWas) {
 TEST_F(StreamTest, FaultsOfItsUse) {
   const std::vector<int> there{1, 2, 3};
   constexpr size_t kBytes = sizeof(int) * 3;
-  // What two runs read back, of which each copies there and back, and waits.
+  // Gives what two runs read back, each of which copies there and back, and waits.
   const auto runs = [&](std::optional<DeviceFault> fault) {
     CudaDevice device(context_, true, fault);
     const auto buffer = device.allocate(kBytes);

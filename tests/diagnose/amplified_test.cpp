@@ -34,7 +34,7 @@ NamedData fed_back(double gain) {
   return {{"x", wave({4, 16}, 0.7)}, {"w", times(wave({16, 16}, 1.3), gain)}};
 }
 
-// Of an engine that rounds otherwise than the reference, and adds that to one of the results.
+// The engine rounds otherwise than the reference, and adds that to one of the results.
 std::vector<FlaggedNode> flagged_of_loop(double gain, double added) {
   const Model model = parse_graph(kFedBack);
   const NamedData inputs = fed_back(gain);
@@ -60,14 +60,14 @@ TEST(Amplified, AModelIsAsIllConditionedAsItsOwnTypesMakeIt) {
               half = parse_graph(R"(graph "g" (%x: f32[4]) -> (%y) {
     %h: f16[*] = Cast(%x) {to = 10} version 13 @"h" from ["h"]
     %y: f32[*] = Cast(%h) {to = 1} version 13 @"y" from ["y"] })"),
-              quantised = parse_graph(R"(graph "g" (%x: f32[4]) -> (%y) {
+              quantized = parse_graph(R"(graph "g" (%x: f32[4]) -> (%y) {
     const %s = f32[] hex"0000003f"
     %q: u8[*] = QuantizeLinear(%x, %s) version 13 @"q" from ["q"]
     %y: f32[*] = DequantizeLinear(%q, %s) version 13 @"y" from ["y"] })");
-  for (const Model* model : {&plain, &half, &quantised}) ops::infer_types(*model->graph);
+  for (const Model* model : {&plain, &half, &quantized}) ops::infer_types(*model->graph);
   EXPECT_EQ(own_amplification(*plain.graph, 0.5), 0x1p23);
   EXPECT_EQ(own_amplification(*half.graph, 0.5), 0x1p10);
-  EXPECT_EQ(own_amplification(*quantised.graph, 0.5), 0);
+  EXPECT_EQ(own_amplification(*quantized.graph, 0.5), 0);
 }
 
 // Adds a unit in the last place to every other element, so that what was a tie is none.

@@ -128,7 +128,7 @@ TEST_F(Batch, RowsAreExchangedOrLost) {
   }
 }
 
-// Of rows that are no batch, as of heads or of the nodes of a graph.
+// These rows are no batch, but heads or the nodes of a graph.
 TEST(Rows, AreExchangedWhereNobodyKnowsTheBatch) {
   for (const int columns : {8, 1}) {
     const std::string model =

@@ -41,7 +41,7 @@ Plant with_channel(const std::string& name, std::vector<std::pair<int, int>> mov
 }
 
 std::string sentence_of(const Diagnosis& found) {
-  return found.culprits.empty() ? found.sentence : found.culprits[0].sentence;
+  return found.root_causes.empty() ? found.sentence : found.root_causes[0].sentence;
 }
 
 TEST(Channels, AreExchanged) {

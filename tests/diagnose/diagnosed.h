@@ -44,8 +44,8 @@ inline Diagnosis diagnosed(const std::string& graph, const NamedData& inputs, co
 
 // "B17 at top", or "none".
 inline std::string first_of(const Diagnosis& diagnosis) {
-  if (diagnosis.culprits.empty()) return "none";
-  const Culprit& first = diagnosis.culprits.front();
+  if (diagnosis.root_causes.empty()) return "none";
+  const RootCause& first = diagnosis.root_causes.front();
   return first.failure.code() + " at " + (first.nodes.empty() ? first.values.at(0) : first.nodes.front());
 }
 

@@ -20,7 +20,7 @@ class RacingRunner : public OddRunner {
   int runs_ = 0;
 };
 
-// Of four looks at the second of two runs, that is right each time by luck.
+// The second of two runs is looked at four times, and right each time by luck.
 TEST(Evaluator, TheWorstOfManyRunsCounts) {
   const OddEngine engine({});
   ReferenceRunner reference({"", &engine.model});

@@ -18,9 +18,9 @@ TEST(FailingNode, IsFoundByHalvingTheModel) {
     OddEngine engine(options);
     Stopwatch watch(60);
     const auto found = find_failing_node(*engine.tested, engine.model, engine.inputs, "it died", watch);
-    ASSERT_TRUE(found.culprit) << node;
-    EXPECT_THAT(found.culprit->nodes, ElementsAre(node));
-    EXPECT_EQ(found.culprit->evidence.size(), 2U);
+    ASSERT_TRUE(found.root_cause) << node;
+    EXPECT_THAT(found.root_cause->nodes, ElementsAre(node));
+    EXPECT_EQ(found.root_cause->evidence.size(), 2U);
     EXPECT_LE(*options.runs, 7) << node;
   }
 }
@@ -32,7 +32,7 @@ TEST(FailingNode, IsNotNamedWhereItIsNotKnown) {
     OddEngine engine(takes_others ? OddOptions() : options, takes_others);
     Stopwatch watch(60);
     const auto found = find_failing_node(*engine.tested, engine.model, engine.inputs, "it died", watch);
-    EXPECT_FALSE(found.culprit) << found.culprit->evidence[0].sentence;
+    EXPECT_FALSE(found.root_cause) << found.root_cause->evidence[0].sentence;
     EXPECT_THAT(found.notes, Not(IsEmpty()));
   }
 }
@@ -43,7 +43,7 @@ TEST(FailingNode, EndsWithTheTime) {
   OddEngine engine(options);
   Stopwatch watch(0);
   const auto found = find_failing_node(*engine.tested, engine.model, engine.inputs, "it died", watch);
-  EXPECT_FALSE(found.culprit);
+  EXPECT_FALSE(found.root_cause);
   EXPECT_LE(*options.runs, 1);
 }
 

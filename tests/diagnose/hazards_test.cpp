@@ -37,8 +37,8 @@ struct Typed {
     const ShownRun run = shown();
     return text(model_hazards({model, run, inputs, outputs()}, watch));
   }
-  static std::string text(const std::vector<Culprit>& culprits) {
-    return culprits.empty() ? "none" : culprits[0].failure.code() + " at " + culprits[0].nodes.at(0);
+  static std::string text(const std::vector<RootCause>& root_causes) {
+    return root_causes.empty() ? "none" : root_causes[0].failure.code() + " at " + root_causes[0].nodes.at(0);
   }
 };
 
@@ -164,7 +164,7 @@ TEST(Hazards, AStepThatIsRepeated) {
   EXPECT_EQ(amplifier(0.1), "none");
 }
 
-// Of an engine that never rounds, or as the model says.
+// The engine never rounds, or rounds as the model says.
 std::string dropped(const Typed& typed, ReferenceMode mode) {
   Stopwatch watch(60);
   return Typed::text(dropped_casts(typed.model, typed.inputs, typed.outputs({.mode = mode}), watch));

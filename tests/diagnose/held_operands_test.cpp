@@ -15,7 +15,7 @@ PlantedGraph gemm(Tensor x = drawn({12, 64}, 1), Tensor w = drawn({64, 16}, 2), 
   return {kGemm, {{"x", std::move(x)}, {"w", std::move(w)}, {"b", std::move(b)}}, {"w", "b"}};
 }
 
-// What the node makes of other operands.
+// Gives what the node makes of other operands.
 Tensor made_of(const PlantedGraph& graph, const std::map<std::string, Tensor>& others) {
   const auto held = [&](const std::string& name) {
     const auto found = others.find(name);
@@ -64,7 +64,7 @@ TEST(HeldOperands, WeightsInCodes) {
   }
 }
 
-// As kernels do that quantise activations by rows or blocks when they run.
+// As kernels do that quantize activations by rows or blocks when they run.
 TEST(HeldOperands, ActivationsInBlocks) {
   const auto graph = gemm();
   const Tensor x = in_codes(graph.value("x"), Codes::integers(8), {1, 32});

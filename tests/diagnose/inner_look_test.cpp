@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "odd_engine.h"
-#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/root_causes.h"
 
 namespace vernier {
 namespace {
@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 
 struct Found {
   InnerLook look;
-  std::vector<Culprit> culprits;
+  std::vector<RootCause> root_causes;
 };
 
 Found find(const OddEngine& engine, size_t most_bytes = 1 << 30) {
@@ -28,22 +28,22 @@ Found find(const OddEngine& engine, size_t most_bytes = 1 << 30) {
   job.most_bytes = most_bytes;
   Found found{look_inside(job, watch), {}};
   const InnerLook& look = found.look;
-  found.culprits =
-      culprits_of(look.check, {look.shown, engine.inputs, nullptr, nullptr, &look.changing}, 8, watch);
+  found.root_causes =
+      root_causes_of(look.check, {look.shown, engine.inputs, nullptr, nullptr, &look.changing}, 8, watch);
   return found;
 }
 
 void expect_lost_factor(const Found& found, const std::string& node) {
-  ASSERT_THAT(found.culprits, SizeIs(1));
-  EXPECT_EQ(found.culprits[0].failure.code(), "B31") << found.culprits[0].sentence;
-  EXPECT_EQ(found.culprits[0].nodes.at(0), node);
+  ASSERT_THAT(found.root_causes, SizeIs(1));
+  EXPECT_EQ(found.root_causes[0].failure.code(), "B31") << found.root_causes[0].sentence;
+  EXPECT_EQ(found.root_causes[0].nodes.at(0), node);
 }
 
 TEST(InnerLook, FindsNothingInASoundEngine) {
   for (const bool refuses : {false, true}) {
     OddOptions options;
     options.refuses_taps = refuses;
-    EXPECT_THAT(find(OddEngine(options)).culprits, IsEmpty());
+    EXPECT_THAT(find(OddEngine(options)).root_causes, IsEmpty());
   }
 }
 
@@ -51,11 +51,12 @@ TEST(InnerLook, NamesTheNodesOfAFusionThatComesApart) {
   const OddEngine engine({.plant = without_factor("k3"), .heals = {"n2", "n3"}});
   const Found found = find(engine);
   expect_lost_factor(found, "k3");
-  EXPECT_THAT(found.culprits[0].nodes, IsSupersetOf({"k2", "k3", "k4"}));
+  EXPECT_THAT(found.root_causes[0].nodes, IsSupersetOf({"k2", "k3", "k4"}));
   EXPECT_THAT(found.look.changing, SizeIs(2));
   for (const ChangingValue& each : found.look.changing) EXPECT_TRUE(each.heals()) << each.value;
   size_t proofs = 0;
-  for (const Evidence& each : found.culprits[0].evidence) proofs += each.experiment == "fusion taken apart";
+  for (const Evidence& each : found.root_causes[0].evidence)
+    proofs += each.experiment == "fusion taken apart";
   EXPECT_EQ(proofs, 2U);
 }
 
@@ -71,9 +72,9 @@ TEST(InnerLook, NamesFusionWhereNoCauseExplainsIt) {
   };
   const OddEngine engine({.plant = plant, .heals = {"n2", "n3"}});
   const Found found = find(engine);
-  ASSERT_THAT(found.culprits, SizeIs(1));
-  EXPECT_EQ(found.culprits[0].failure.code(), "B31");
-  EXPECT_THAT(found.culprits[0].nodes, ElementsAre("k2", "k3", "k4")) << found.culprits[0].sentence;
+  ASSERT_THAT(found.root_causes, SizeIs(1));
+  EXPECT_EQ(found.root_causes[0].failure.code(), "B31");
+  EXPECT_THAT(found.root_causes[0].nodes, ElementsAre("k2", "k3", "k4")) << found.root_causes[0].sentence;
 }
 
 // Roots of negative numbers make every row NaN, which many causes do.
@@ -83,9 +84,9 @@ TEST(InnerLook, IsNotSureWhereAllIsNaN) {
     if (Node* node = find_node(model, "k4")) node->op = "LogSoftmax";
   };
   const Found found = find(OddEngine({.plant = plant, .heals = {"n2", "n3"}}));
-  ASSERT_THAT(found.culprits, SizeIs(1));
-  EXPECT_THAT(found.culprits[0].nodes, testing::UnorderedElementsAre("k2", "k3", "k4"));
-  EXPECT_LE(found.culprits[0].confidence, 0.5) << found.culprits[0].sentence;
+  ASSERT_THAT(found.root_causes, SizeIs(1));
+  EXPECT_THAT(found.root_causes[0].nodes, testing::UnorderedElementsAre("k2", "k3", "k4"));
+  EXPECT_LE(found.root_causes[0].confidence, 0.5) << found.root_causes[0].sentence;
 }
 
 // The distance of an answer of other sizes is infinite, and a part of that is no measure of what may change.
@@ -100,8 +101,8 @@ TEST(InnerLook, DoesNotTakeARightAnswerForOneOfOtherSizes) {
   const OddEngine engine({.plant = plant, .heals = {"n7", "n8"}});
   ASSERT_NE(engine.plain.at("y").tensor.dims(), engine.right.at("y").tensor.dims());
   const Found found = find(engine);
-  ASSERT_THAT(found.culprits, SizeIs(1));
-  EXPECT_THAT(found.culprits[0].nodes, Contains("k8"));
+  ASSERT_THAT(found.root_causes, SizeIs(1));
+  EXPECT_THAT(found.root_causes[0].nodes, Contains("k8"));
 }
 
 // A lost constant of the node before explains as much on these data, where the other factor is zero or the
@@ -140,11 +141,11 @@ TEST(InnerLook, RunsOnOtherInputsUntilWeightsAreKnown) {
       {engine.tested.get(), &engine.model, &engine.inputs, engine.inputs, &engine.plain, &engine.right},
       watch);
   FlaggedRuns runs{look.shown, engine.inputs};
-  EXPECT_FALSE(culprits_of(look.check, runs, 8, watch).at(0).failure.is_explained());
+  EXPECT_FALSE(root_causes_of(look.check, runs, 8, watch).at(0).failure.is_explained());
   runs.further = &further;
-  const auto culprits = culprits_of(look.check, runs, 8, watch);
-  EXPECT_EQ(culprits.at(0).failure.code(), "B47") << culprits.at(0).sentence;
-  EXPECT_THAT(culprits.at(0).nodes, ElementsAre("k2"));
+  const auto root_causes = root_causes_of(look.check, runs, 8, watch);
+  EXPECT_EQ(root_causes.at(0).failure.code(), "B47") << root_causes.at(0).sentence;
+  EXPECT_THAT(root_causes.at(0).nodes, ElementsAre("k2"));
 }
 
 TEST(InnerLook, KeepsTwoFaultsApart) {
@@ -153,11 +154,11 @@ TEST(InnerLook, KeepsTwoFaultsApart) {
     without_factor("k8")(model);
   };
   const Found found = find(OddEngine({.plant = plant, .heals = {"n2", "n3"}}));
-  ASSERT_THAT(found.culprits, SizeIs(2));
+  ASSERT_THAT(found.root_causes, SizeIs(2));
   std::set<std::string> nodes;
-  for (const Culprit& culprit : found.culprits) nodes.insert(culprit.nodes.at(0));
+  for (const RootCause& root_cause : found.root_causes) nodes.insert(root_cause.nodes.at(0));
   EXPECT_EQ(nodes, (std::set<std::string>{"k3", "k8"}));
-  EXPECT_GE(found.culprits[0].share, found.culprits[1].share);
+  EXPECT_GE(found.root_causes[0].share, found.root_causes[1].share);
 }
 
 TEST(InnerLook, SimulatesCausesAtNodesThatAreNotShown) {
@@ -173,7 +174,7 @@ TEST(InnerLook, CutsTheModelOffWhereNoOutputsCanBeAdded) {
   const OddEngine engine({.plant = without_factor("k3"), .refuses_taps = true, .most_outputs = 1});
   const Found found = find(engine);
   expect_lost_factor(found, "k3");
-  EXPECT_THAT(found.culprits[0].values, ElementsAre("n3"));
+  EXPECT_THAT(found.root_causes[0].values, ElementsAre("n3"));
 }
 
 // Forty nodes with a connection around the middle ones, of which one adds what is lost in a fused kernel.
@@ -206,8 +207,8 @@ TEST(InnerLook, HalvesLongModelsByTheirBorders) {
     OddEngine engine(options, true, text + "} }");
     const Found found = find(engine);
     expect_lost_factor(found, "k21");
-    EXPECT_THAT(found.culprits[0].nodes, IsSupersetOf({"k20", "k21", "k22"}));
-    EXPECT_LE(found.culprits[0].nodes.size(), 4U);
+    EXPECT_THAT(found.root_causes[0].nodes, IsSupersetOf({"k20", "k21", "k22"}));
+    EXPECT_LE(found.root_causes[0].nodes.size(), 4U);
     EXPECT_LE(*options.runs, 30);
   }
 }
@@ -231,7 +232,7 @@ TEST(InnerLook, DoesNotBlameAnEngineThatIsRightUnlessItIsWatched) {
   Shy runner({"", &engine.model}, {});
   engine.tested = std::make_unique<RunnerUnderTest>(runner, engine.model, MakeRunner());
   const Found found = find(engine);
-  EXPECT_THAT(found.culprits, IsEmpty());
+  EXPECT_THAT(found.root_causes, IsEmpty());
   EXPECT_THAT(found.look.notes, Contains(::testing::HasSubstr("they tell nothing")));
 }
 

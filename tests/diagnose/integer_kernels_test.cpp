@@ -50,7 +50,7 @@ TEST(IntegerKernels, OnlyThoseThatSumIntegersRoundTheBias) {
   EXPECT_FALSE(may_sum_integers(&contract));
 }
 
-constexpr const char* kQuantiser = R"(graph "g" (%x: f32[1, 256]) -> (%y) {
+constexpr const char* kQuantizer = R"(graph "g" (%x: f32[1, 256]) -> (%y) {
     const %s = f32[] hex"0000003f"
     const %z = i8[] hex"00"
     %y: i8[*] = QuantizeLinear(%x, %s, %z) version 13 @"q" from ["q"]
@@ -73,8 +73,8 @@ Plant codes_by(const std::function<double(double real, size_t place)>& rule) {
 }
 
 std::string sentence_of(const NamedData& inputs, const Plant& plant) {
-  const Diagnosis diagnosis = diagnosed(kQuantiser, inputs, plant);
-  return diagnosis.culprits.empty() ? "none" : diagnosis.culprits.front().sentence;
+  const Diagnosis diagnosis = diagnosed(kQuantizer, inputs, plant);
+  return diagnosis.root_causes.empty() ? "none" : diagnosis.root_causes.front().sentence;
 }
 
 TEST(IntegerKernels, TiesThatAreAllRoundedOtherwiseAreNoChance) {

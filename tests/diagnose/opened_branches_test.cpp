@@ -1,4 +1,4 @@
-// What an engine does wrong under a condition is found at the node that does it.
+// An error under a condition is found at the node that makes it.
 #include "vernier/diagnose/experiments/opened_branches.h"
 
 #include "diagnose/diagnosed.h"
@@ -79,7 +79,7 @@ TEST(OpenedBranches, ShowTheNodeThatIsWrong) {
     if (node.name == "clip") results[0] = *operands[0];
   };
   EXPECT_EQ(first_of(diagnosis_of(unbounded, unbounded)), "B32 at clip");
-  // Of an engine that makes something else of the other model nothing is said that was seen there.
+  // Nothing is said that was seen in the other model, if the engine makes something else of it.
   const Diagnosis unlike = diagnosis_of(unbounded, nullptr);
   EXPECT_THAT(first_of(unlike), HasSubstr("at outer"));
   // Nor of one whose answer has other sizes, from which all right ones are infinitely far away.

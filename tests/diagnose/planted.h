@@ -15,7 +15,7 @@
 
 namespace vernier {
 
-// What an engine makes in place of what is right: the results of a node, to be changed.
+// Changes what is right to what an engine makes: the results of a node, to be changed.
 using Plant = std::function<void(const Node& node, std::span<const Datum* const> operands,
                                  std::vector<Datum>& results)>;
 

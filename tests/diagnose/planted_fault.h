@@ -35,7 +35,7 @@ inline NamedData drawn_data(const Graph& graph, const NamedData& given = {}) {
   return data;
 }
 
-// What an engine makes of the data where it should run the model: the outputs of the model, in order.
+// Gives what an engine makes of the data where it should run the model: the outputs of the model, in order.
 using FaultyEngine = std::function<Tensors(const Model& model, const NamedData& data)>;
 
 inline Tensors outputs_of(const Model& model, const NamedData& data) {
@@ -138,7 +138,7 @@ inline void expect_nothing_in_noise(const PlantedFault& fault) {
     const Tensors right = outputs_of(model, data);
     Tensors outputs = fault.engine(model, data);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      // Of the size of what is right: beside that much less is all alike.
+      // The error counts relative to the right result: beside that much less is all alike.
       double squares = 0;
       for (const double value : right[i].to_doubles()) squares += std::isfinite(value) ? value * value : 0;
       std::normal_distribution<double> normal(0, std::sqrt(squares / static_cast<double>(right[i].size())));

@@ -73,7 +73,7 @@ class PlantedGraph {
   HypothesisContext context() const {
     return {graph(), [this](const Value& value) { return known(value); }, nullptr};
   }
-  // What is to be said of an engine that makes `made` at the node.
+  // Gives the reproduction for an engine that makes `made` at the node.
   Reproduction diagnosed(const std::string& name, const Tensor& made) const {
     return reproduce(flagged(name, made), context());
   }

@@ -270,7 +270,7 @@ TEST(Precisions, IdsInAFloat) {
   const auto t = graph.value("t").to_doubles();
   EXPECT_EQ(graph.failure("gather", real_tensor({3, 2}, {t[4096], t[4097], t[34], t[35], t[5000], t[5001]})),
             "B10");
-  // Of other rows that no format explains.
+  // These are other rows, which no format explains.
   EXPECT_EQ(graph.failure("gather", real_tensor({3, 2}, {t[2], t[3], t[64], t[65], t[500], t[501]})), "B39");
 }
 

@@ -42,11 +42,11 @@ struct Search {
   explicit Search(const OddOptions& odd, int failure = 31) : engine(odd), reference({"", &engine.model}) {
     for (uint64_t seed = 1; seed <= 3; ++seed)
       samples.push_back({"drawn", {{"x", OddEngine::noise({4, 8}, seed)}}, {}, {}});
-    Culprit& culprit = diagnosis.culprits.emplace_back();
-    culprit.nodes = {"k3"};
-    culprit.failure = FailureClass(failure);
-    culprit.share = 1;
-    culprit.repair = {Repair::Kind::kRewrite, "write it otherwise"};
+    RootCause& root_cause = diagnosis.root_causes.emplace_back();
+    root_cause.nodes = {"k3"};
+    root_cause.failure = FailureClass(failure);
+    root_cause.share = 1;
+    root_cause.repair = {Repair::Kind::kRewrite, "write it otherwise"};
     RepairOptions options;
     options.repair_builder = [&](const Runner&) {
       return std::make_unique<OddRepairBuilder>(engine.model, odd);
@@ -55,7 +55,7 @@ struct Search {
     find_repairs({engine.model, *engine.runner, reference, samples, 0, {}, 1, nullptr}, options, diagnosis);
   }
 
-  const Repair& repair() const { return diagnosis.culprits.front().repair; }
+  const Repair& repair() const { return diagnosis.root_causes.front().repair; }
 };
 
 TEST(Repairs, TheFirstThatHoldsIsTaken) {
@@ -105,7 +105,7 @@ class TypedRepairBuilder : public OddRepairBuilder {
   TypedRepairBuilder(const Model& model, double off)
       : OddRepairBuilder(model, {}), model_(model), off_(off), plan_(narrow_plan(model)) {}
 
-  // What an engine of the model is computed in if nobody asks for anything else.
+  // Gives the types that an engine of the model computes in if nobody asks for others.
   static PrecisionPlan narrow_plan(const Model& model) {
     PrecisionPlan plan;
     plan.model = hash_to_text(structural_hash(*model.graph));
@@ -147,8 +147,8 @@ class TypedRepairBuilder : public OddRepairBuilder {
   std::map<const Runner*, PrecisionPlan> plans_;
 };
 
-// The repairs of both, in the order of the culprits.
-std::vector<Repair> repairs_of_both(const std::vector<std::pair<std::string, int>>& culprits, double off) {
+// The repairs of both, in the order of the root causes.
+std::vector<Repair> repairs_of_both(const std::vector<std::pair<std::string, int>>& root_causes, double off) {
   const OddEngine engine({});
   TypedRepairBuilder first(engine.model, off);
   const auto runner = first.engine(engine.model, first.first_plan());
@@ -157,11 +157,11 @@ std::vector<Repair> repairs_of_both(const std::vector<std::pair<std::string, int
   for (uint64_t seed = 1; seed <= 3; ++seed)
     samples.push_back({"drawn", {{"x", OddEngine::noise({4, 8}, seed)}}, {}, {}});
   Diagnosis diagnosis;
-  for (const auto& [node, failure] : culprits) {
-    Culprit& culprit = diagnosis.culprits.emplace_back();
-    culprit.nodes = {node};
-    culprit.failure = FailureClass(failure);
-    culprit.share = 0.2;
+  for (const auto& [node, failure] : root_causes) {
+    RootCause& root_cause = diagnosis.root_causes.emplace_back();
+    root_cause.nodes = {node};
+    root_cause.failure = FailureClass(failure);
+    root_cause.share = 0.2;
   }
   const TemporaryFolder folder;
   RepairOptions options;
@@ -170,7 +170,7 @@ std::vector<Repair> repairs_of_both(const std::vector<std::pair<std::string, int
   };
   options.folder = folder.path();
   find_repairs({engine.model, *runner, reference, samples, 0, {}, 1, nullptr}, options, diagnosis);
-  return {diagnosis.culprits[0].repair, diagnosis.culprits[1].repair};
+  return {diagnosis.root_causes[0].repair, diagnosis.root_causes[1].repair};
 }
 
 TEST(Repairs, APlanFollowsARewrite) {
@@ -228,18 +228,18 @@ TEST(Repairs, AnEngineThatLeavesSomethingIsStartedAnew) {
   const std::vector<Sample> samples(2, Sample{"drawn", engine.inputs, {}, {}});
   runner.run(engine.inputs, {});  // of the diagnosis
   Diagnosis diagnosis;
-  Culprit& culprit = diagnosis.culprits.emplace_back();
-  culprit.nodes = {"k3"};
-  culprit.failure = FailureClass(46);
-  culprit.share = 1;
+  RootCause& root_cause = diagnosis.root_causes.emplace_back();
+  root_cause.nodes = {"k3"};
+  root_cause.failure = FailureClass(46);
+  root_cause.share = 1;
   RepairOptions options;
   options.repair_builder = [&](const Runner&) {
     return std::make_unique<AccumulatingRepairBuilder>(engine.model);
   };
   find_repairs({engine.model, runner, reference, samples, 0, {}, 1, nullptr}, options, diagnosis);
-  ASSERT_TRUE(culprit.repair.verified);
-  EXPECT_THAT(culprit.repair.sentence, testing::HasSubstr("anew for each run"));
-  EXPECT_EQ(culprit.repair.rejected.size(), 1U);  // a second run of the same is no more right
+  ASSERT_TRUE(root_cause.repair.verified);
+  EXPECT_THAT(root_cause.repair.sentence, testing::HasSubstr("anew for each run"));
+  EXPECT_EQ(root_cause.repair.rejected.size(), 1U);  // a second run of the same is no more right
 }
 
 TEST(Repairs, PlansAreCarriedOverByName) {

@@ -48,7 +48,7 @@ TEST(Diagnose, ASoundEngineIsHealthy) {
   const Diagnosis diagnosis = diagnose_planted(nullptr);
   EXPECT_TRUE(diagnosis.healthy);
   EXPECT_EQ(diagnosis.verdict, Verdict::kPass);
-  EXPECT_THAT(diagnosis.culprits, IsEmpty());
+  EXPECT_THAT(diagnosis.root_causes, IsEmpty());
   ASSERT_EQ(diagnosis.split.size(), 1);
   EXPECT_LE(diagnosis.split[0].needs, diagnosis.split[0].bound);
   EXPECT_THAT(diagnosis.split[0].sentence, HasSubstr("within the rounding of f32"));
@@ -58,13 +58,13 @@ TEST(Diagnose, ALostBoundIsNamed) {
   const auto diagnosis = diagnose_planted(
       with("clip", [](const Node&, const std::vector<double>& x, size_t i) { return std::max(x[i], -0.5); }));
   EXPECT_FALSE(diagnosis.healthy);
-  ASSERT_EQ(diagnosis.culprits.size(), 1);
-  const Culprit& culprit = diagnosis.culprits[0];
-  EXPECT_THAT(culprit.nodes, ElementsAre("clip"));
-  EXPECT_EQ(culprit.failure.code(), "B32");
-  EXPECT_THAT(culprit.sentence, HasSubstr("the upper bound is lost"));
-  EXPECT_GT(culprit.confidence, 0.8);
-  EXPECT_DOUBLE_EQ(culprit.share, 1);
+  ASSERT_EQ(diagnosis.root_causes.size(), 1);
+  const RootCause& root_cause = diagnosis.root_causes[0];
+  EXPECT_THAT(root_cause.nodes, ElementsAre("clip"));
+  EXPECT_EQ(root_cause.failure.code(), "B32");
+  EXPECT_THAT(root_cause.sentence, HasSubstr("the upper bound is lost"));
+  EXPECT_GT(root_cause.confidence, 0.8);
+  EXPECT_DOUBLE_EQ(root_cause.share, 1);
 }
 
 TEST(Diagnose, WhatNoCauseReproducesIsUnexplained) {
@@ -72,9 +72,9 @@ TEST(Diagnose, WhatNoCauseReproducesIsUnexplained) {
       diagnose_planted(with("gate", [](const Node&, const std::vector<double>& x, size_t i) {
         return 0.3 * std::cos(9 * x[i] + static_cast<double>(i));
       }));
-  ASSERT_EQ(diagnosis.culprits.size(), 1);
-  EXPECT_THAT(diagnosis.culprits[0].nodes, ElementsAre("gate"));
-  EXPECT_EQ(diagnosis.culprits[0].failure.code(), "unexplained");
+  ASSERT_EQ(diagnosis.root_causes.size(), 1);
+  EXPECT_THAT(diagnosis.root_causes[0].nodes, ElementsAre("gate"));
+  EXPECT_EQ(diagnosis.root_causes[0].failure.code(), "unexplained");
   EXPECT_THAT(diagnosis.split[0].sentence, HasSubstr("not explainable by precision"));
 }
 
@@ -87,10 +87,10 @@ TEST(Diagnose, TheLargerOfTwoErrorsComesFirst) {
     add_to_element("conv", 7, 0.01)(node, operands, results);
   };
   const auto diagnosis = diagnose_planted(both);
-  ASSERT_EQ(diagnosis.culprits.size(), 2);
-  EXPECT_THAT(diagnosis.culprits[0].nodes, ElementsAre("clip"));
-  EXPECT_THAT(diagnosis.culprits[1].nodes, ElementsAre("conv"));
-  EXPECT_GT(diagnosis.culprits[0].share, 0.9);
+  ASSERT_EQ(diagnosis.root_causes.size(), 2);
+  EXPECT_THAT(diagnosis.root_causes[0].nodes, ElementsAre("clip"));
+  EXPECT_THAT(diagnosis.root_causes[1].nodes, ElementsAre("conv"));
+  EXPECT_GT(diagnosis.root_causes[0].share, 0.9);
 }
 
 TEST(Diagnose, AnAnswerThatChangesIsNoMatterOfArithmetic) {
@@ -104,7 +104,7 @@ TEST(Diagnose, AnAnswerThatChangesIsNoMatterOfArithmetic) {
   EXPECT_EQ(diagnosis.verdict, Verdict::kFail);
 }
 
-// What leaves nothing of one run by chance, and is not met in the other.
+// One cause leaves nothing of one run by chance, and is not met in the other.
 TEST(Diagnose, AnotherRunDecidesBetweenCausesThatLeaveAsLittle) {
   const char* graph = R"(graph "g" (%x: f32[8], %w: f32[8]) -> (%y) {
     %y: f32[*] = Add(%x, %w) version 14 @"sum" from ["sum"] })";

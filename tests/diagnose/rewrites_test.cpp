@@ -231,7 +231,7 @@ TEST(Rewrites, WidenTheWholePath) {
   EXPECT_LT(distance_in_meaning(before, model, samples_for(before)), 1e-6);
 }
 
-// What is compared is what is asked for: a rewrite that means another thing is far off.
+// The comparison sees differences: a rewrite that means another thing is far off.
 TEST(Rewrites, OfAnotherMeaningAreSeen) {
   const Model before = ready(of("[3, 8]", scalar("hi", 0.25F), "Clip(%x, _, %hi)"));
   const Model after = ready(of("[3, 8]", scalar("hi", 0.5F), "Clip(%x, _, %hi)"));

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "diagnose/planted_fault.h"
-#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/repeats/runtime_faults.h"
 
 namespace vernier {
@@ -14,11 +14,11 @@ const char* kModel = R"(graph "g" (%x: f32[N, 6]) -> (%y) {
  %y: f32[*] = Neg(%b) version 13 @"c" from ["c"]
 })";
 
-// What node "b" makes of its first operand instead.
+// Says what node "b" makes of its first operand instead.
 using Misread = std::function<void(const Tensor& x, std::vector<double>& values)>;
 
-// What is done to the result of node "b": by the start of the engine, by how many runs that engine has had,
-// and by what the node made then.
+// Changes the result of node "b": by the start of the engine, by how many runs that engine has had, and by
+// what the node made then.
 using Fault =
     std::function<void(size_t start, size_t run, std::vector<double>& values, std::vector<double>& kept)>;
 
@@ -68,7 +68,8 @@ class FakeEngine : public EngineUnderTest {
   std::string name_ = "fake";
 };
 
-std::vector<Culprit> diagnosed(const Model& model, FakeEngine& engine, std::vector<Culprit> culprits = {}) {
+std::vector<RootCause> diagnosed(const Model& model, FakeEngine& engine,
+                                 std::vector<RootCause> root_causes = {}) {
   const NamedData inputs{{"x", floats({1, 6}, {0.1, -0.5, 0.7, 1.2, -2, 0.3})}};
   const NamedData other = reordered(inputs);
   const NamedData outputs = engine.run(inputs);
@@ -76,21 +77,21 @@ std::vector<Culprit> diagnosed(const Model& model, FakeEngine& engine, std::vect
   const Repeatability repeatability = check_repeatability(engine, inputs, other, outputs);
   const SameInputCheck check = check_on_own_inputs(engine, engine.show(inputs), inputs);
   Stopwatch watch(60);
-  find_runtime_faults({model, engine, inputs, other, outputs, repeatability, check}, culprits, watch);
-  return culprits;
+  find_runtime_faults({model, engine, inputs, other, outputs, repeatability, check}, root_causes, watch);
+  return root_causes;
 }
 
-std::vector<Culprit> diagnosed(const Fault& fault, const char* graph = kModel) {
+std::vector<RootCause> diagnosed(const Fault& fault, const char* graph = kModel) {
   const Model model = parse_planted(graph, 18);
   FakeEngine engine(model, fault);
   return diagnosed(model, engine);
 }
 
-void expect_culprit(const Fault& fault, const std::string& failure) {
-  const auto culprits = diagnosed(fault);
-  ASSERT_FALSE(culprits.empty());
-  EXPECT_EQ(culprits[0].failure.code(), failure) << culprits[0].sentence;
-  EXPECT_EQ(culprits[0].nodes, std::vector<std::string>{"b"}) << culprits[0].sentence;
+void expect_root_cause(const Fault& fault, const std::string& failure) {
+  const auto root_causes = diagnosed(fault);
+  ASSERT_FALSE(root_causes.empty());
+  EXPECT_EQ(root_causes[0].failure.code(), failure) << root_causes[0].sentence;
+  EXPECT_EQ(root_causes[0].nodes, std::vector<std::string>{"b"}) << root_causes[0].sentence;
 }
 
 TEST(Runtime, ASoundEngineIsNotBlamed) {
@@ -104,8 +105,8 @@ TEST(Runtime, OneThatIsAlwaysWrongIsBlamedByOthers) {
 }
 
 TEST(Runtime, OnlyTheFirstRunDiffers) {
-  expect_culprit([](size_t, size_t run, auto& values, auto&) { values[2] = run == 0 ? 9 : values[2]; },
-                 "B46");
+  expect_root_cause([](size_t, size_t run, auto& values, auto&) { values[2] = run == 0 ? 9 : values[2]; },
+                    "B46");
 }
 
 TEST(Runtime, APartOfABufferIsThatOfTheRunBefore) {
@@ -116,12 +117,12 @@ TEST(Runtime, APartOfABufferIsThatOfTheRunBefore) {
       kept = fresh;
     };
   };
-  expect_culprit(late(3), "B44");
-  expect_culprit(late(0), "B46");
+  expect_root_cause(late(3), "B44");
+  expect_root_cause(late(0), "B46");
 }
 
 TEST(Runtime, SumsAreNotCleared) {
-  expect_culprit(
+  expect_root_cause(
       [](size_t, size_t, auto& values, auto& kept) {
         for (size_t i = 0; i < kept.size() && i < values.size(); ++i) values[i] += 0.5 * kept[i];
         kept = values;
@@ -131,13 +132,13 @@ TEST(Runtime, SumsAreNotCleared) {
 
 TEST(Runtime, ElementsAreNeverWritten) {
   std::mt19937_64 random(5);
-  expect_culprit(
+  expect_root_cause(
       [&](size_t, size_t, auto& values, auto&) { values[4] = static_cast<double>(random() % 1000); }, "B46");
 }
 
 TEST(Runtime, SomeRunsAreTooEarly) {
   std::mt19937_64 random(5);
-  expect_culprit(
+  expect_root_cause(
       [&](size_t, size_t, auto& values, auto&) {
         for (size_t i = random() % 6; i < values.size() && random() % 2 == 0; ++i) values[i] = 0;
       },
@@ -147,7 +148,7 @@ TEST(Runtime, SomeRunsAreTooEarly) {
 // The first run finds nothing, and one in four is too early.
 TEST(Runtime, SomeRunsFindWhatTheOneBeforeLeft) {
   std::mt19937_64 random(5);
-  expect_culprit(
+  expect_root_cause(
       [&](size_t, size_t run, auto& values, auto& kept) {
         const auto fresh = values;
         const bool early = run == 0 || random() % 4 == 0;
@@ -178,14 +179,14 @@ TEST(Runtime, AnInputIsReadBeforeAllOfItIsWritten) {
       for (size_t i = 0; i < 6; ++i) values[column] += read[i] * weights[2 * i + column];
     }
   };
-  std::vector<Culprit> of_node(1);  // as its error alone may be told
+  std::vector<RootCause> of_node(1);  // as its error alone may be told
   of_node[0].nodes = {"b"};
   of_node[0].failure = FailureClass(44);
-  for (const auto& told : {std::vector<Culprit>(), of_node}) {
-    const auto culprits = diagnosed(model, engine, told);
-    ASSERT_FALSE(culprits.empty());
-    EXPECT_EQ(culprits[0].failure.code(), "B44") << culprits[0].sentence;
-    EXPECT_EQ(culprits[0].values, std::vector<std::string>{"x"}) << culprits[0].sentence;
+  for (const auto& told : {std::vector<RootCause>(), of_node}) {
+    const auto root_causes = diagnosed(model, engine, told);
+    ASSERT_FALSE(root_causes.empty());
+    EXPECT_EQ(root_causes[0].failure.code(), "B44") << root_causes[0].sentence;
+    EXPECT_EQ(root_causes[0].values, std::vector<std::string>{"x"}) << root_causes[0].sentence;
   }
 }
 
@@ -197,25 +198,26 @@ TEST(Runtime, SumsInAnotherOrderAreNoFault) {
 }
 
 TEST(Runtime, EachStartTakesAnotherKernel) {
-  expect_culprit([](size_t start, size_t, auto& values, auto&) { values[3] *= start % 2 == 0 ? 0.5 : 1; },
-                 "B42");
-  expect_culprit([](size_t start, size_t, auto& values, auto&) { values[3] *= start % 2 == 1 ? 0.5 : 1; },
-                 "B42");
+  expect_root_cause([](size_t start, size_t, auto& values, auto&) { values[3] *= start % 2 == 0 ? 0.5 : 1; },
+                    "B42");
+  expect_root_cause([](size_t start, size_t, auto& values, auto&) { values[3] *= start % 2 == 1 ? 0.5 : 1; },
+                    "B42");
 }
 
-// What is reproduced as a state is not taken for another kernel, although it is right after a start.
+// A fault that is reproduced as a state is not taken for another kernel, although the engine is right after a
+// start.
 TEST(Runtime, AResultThatStaysIsNoOtherKernel) {
   const Model model = parse_planted(kModel, 18);
   FakeEngine engine(model,
                     [](size_t start, size_t, auto& values, auto&) { values[3] *= start == 0 ? 0.5 : 1; });
-  std::vector<Culprit> told(1);
+  std::vector<RootCause> told(1);
   told[0].nodes = {"b"};
   told[0].failure = FailureClass(46);
   EXPECT_EQ(diagnosed(model, engine, told).at(0).failure.code(), "B46");
 }
 
 TEST(Runtime, EqualRowsDiffer) {
-  expect_culprit(
+  expect_root_cause(
       [](size_t, size_t, auto& values, auto&) {
         for (size_t i = 6; i < values.size(); ++i) values[i] += 0.1;
       },
@@ -234,29 +236,29 @@ TEST(Runtime, NumbersOfRowsAreNoDifference) {
  %b: f32[*] = Sigmoid(%a) version 13 @"b" from ["b"]
  %y: f32[*] = Neg(%b) version 13 @"c" from ["c"]
 })";
-  const auto culprits = diagnosed(
+  const auto root_causes = diagnosed(
       [](size_t, size_t, auto& values, auto&) {
         for (size_t i = 6; i < values.size(); ++i) values[i] += 0.1;
       },
       numbered);
-  ASSERT_FALSE(culprits.empty());
-  EXPECT_EQ(culprits[0].failure.code(), "B43") << culprits[0].sentence;
-  EXPECT_EQ(culprits[0].nodes, std::vector<std::string>{"b"}) << culprits[0].sentence;
+  ASSERT_FALSE(root_causes.empty());
+  EXPECT_EQ(root_causes[0].failure.code(), "B43") << root_causes[0].sentence;
+  EXPECT_EQ(root_causes[0].nodes, std::vector<std::string>{"b"}) << root_causes[0].sentence;
 }
 
 TEST(CommonCauses, ACallIsNamedForTheNodesOfItsBody) {
   const Model model = parse_planted(kModel, 18);
   model.graph->nodes()[1]->name = "call/inner";
-  std::vector<Culprit> culprits(1);
-  culprits[0].nodes = {"call/inner"};
-  culprits[0].failure = FailureClass(31);
-  name_custom_operators(*model.graph, {{"call", "custom::Gate"}}, culprits);
-  EXPECT_EQ(culprits[0].nodes.front(), "call");
-  EXPECT_EQ(culprits[0].failure.code(), "B45");
-  culprits[0].nodes = {"a"};
-  culprits[0].failure = FailureClass(31);
-  name_custom_operators(*model.graph, {{"call", "custom::Gate"}}, culprits);
-  EXPECT_EQ(culprits[0].failure.code(), "B31");
+  std::vector<RootCause> root_causes(1);
+  root_causes[0].nodes = {"call/inner"};
+  root_causes[0].failure = FailureClass(31);
+  name_custom_operators(*model.graph, {{"call", "custom::Gate"}}, root_causes);
+  EXPECT_EQ(root_causes[0].nodes.front(), "call");
+  EXPECT_EQ(root_causes[0].failure.code(), "B45");
+  root_causes[0].nodes = {"a"};
+  root_causes[0].failure = FailureClass(31);
+  name_custom_operators(*model.graph, {{"call", "custom::Gate"}}, root_causes);
+  EXPECT_EQ(root_causes[0].failure.code(), "B31");
 }
 
 }  // namespace

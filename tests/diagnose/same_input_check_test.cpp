@@ -72,7 +72,7 @@ TEST(SameInputCheck, KeepsAsManyTensorsAsThereIsMemoryFor) {
   EXPECT_EQ(check.nodes, 4);
 }
 
-// What ONNX leaves open is no fault as long as the outputs are right.
+// Behaviour that ONNX leaves open is no fault as long as the outputs are right.
 TEST(SameInputCheck, LetsANanVanishFromAWindow) {
   const Model model = parse_graph(R"(graph "g" (%x: f32[1, 1, 4, 4]) -> (%y) {
     %y: f32[*] = MaxPool(%x) {kernel_shape = ints[2, 2]} version 12 @"pool" from ["pool"]
@@ -95,7 +95,7 @@ TEST(SameInputCheck, FindsNaN) {
   EXPECT_THAT(flagged_nodes(add_to_element("sum", 0, NAN)), ElementsAre("sum"));
 }
 
-// What may become of NaN excuses no integer.
+// Freedom in NaN excuses no integer.
 TEST(SameInputCheck, AWrongIntegerOfAWindowIsNotExcused) {
   const Model model = parse_graph(R"(graph "g" (%x: i8[1, 1, 4, 4]) -> (%y) {
     %y: i8[*] = MaxPool(%x) {kernel_shape = ints[2, 2]} version 12 @"pool" from ["pool"]

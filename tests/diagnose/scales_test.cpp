@@ -1,11 +1,11 @@
-// Models whose scales do not suit what they quantise.
+// Models whose scales do not suit what they quantize.
 #include "diagnose/planted_fault.h"
-#include "vernier/diagnose/hazards/quantisation_hazards.h"
+#include "vernier/diagnose/hazards/quantization_hazards.h"
 
 namespace vernier {
 namespace {
 
-// Two places that quantise, around a product.
+// Two places that quantize, around a product.
 const char* kModel = R"(graph "g" (%x: f32[8, 16], %s: f32[], %z: u8[], %w: f32[16, 12], %v: f32[], %o: i8[],
   %t: f32[], %u: u8[]) -> (%y) {
  %q: u8[*] = QuantizeLinear(%x, %s, %z) version 13 @"q" from ["q"]
@@ -31,7 +31,7 @@ struct Scales {
   std::function<double(size_t)> x = [](size_t i) { return static_cast<double>(i * 53 % 97) / 96; };
 };
 
-std::vector<Culprit> hazards(const Scales& scales) {
+std::vector<RootCause> hazards(const Scales& scales) {
   Model model = parse_planted(kModel, 18);
   std::vector<double> weights, x;
   for (size_t i = 0; i < 192; ++i) weights.push_back(scales.weight(i));
@@ -42,7 +42,7 @@ std::vector<Culprit> hazards(const Scales& scales) {
                             {"u", Tensor(ElementType::kUint8, {})}};
   fill(model, constants);
   Stopwatch watch(60);
-  return quantisation_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
+  return quantization_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
 }
 
 void expect_hazard(const Scales& scales, const std::string& failure, const std::string& node) {
@@ -53,12 +53,12 @@ void expect_hazard(const Scales& scales, const std::string& failure, const std::
   EXPECT_GT(found[0].share, 0.3);
 }
 
-TEST(QuantisationHazards, GoodScalesAreNone) {
+TEST(QuantizationHazards, GoodScalesAreNone) {
   const auto found = hazards({});
   EXPECT_TRUE(found.empty()) << found[0].sentence;
 }
 
-TEST(QuantisationHazards, ClippedPeaksAndWastedRanges) {
+TEST(QuantizationHazards, ClippedPeaksAndWastedRanges) {
   // Few values carry the energy.
   Scales peaks;
   peaks.x = [](size_t i) { return i % 32 == 5 ? 1.0 : 0.02; };
@@ -70,20 +70,20 @@ TEST(QuantisationHazards, ClippedPeaksAndWastedRanges) {
 }
 
 // Too little is clipped to tell by itself; a scale that holds it all makes the error go.
-TEST(QuantisationHazards, RangeThatAnotherOneProvesWrong) {
+TEST(QuantizationHazards, RangeThatAnotherOneProvesWrong) {
   Scales narrow;
   narrow.result = 1.0 / 255;
   expect_hazard(narrow, "B20", "e");
 }
 
-TEST(QuantisationHazards, DataThatCalibrationHasNotSeen) {
+TEST(QuantizationHazards, DataThatCalibrationHasNotSeen) {
   Scales other;
   other.input = 0.2 / 255;
   other.result = 1.0 / 255;
   expect_hazard(other, "B19", "q");
 }
 
-TEST(QuantisationHazards, ScalesThatAreNone) {
+TEST(QuantizationHazards, ScalesThatAreNone) {
   for (const double scale : {0.0, HUGE_VAL, std::nan("")}) {
     Scales broken;
     broken.result = scale;
@@ -91,7 +91,7 @@ TEST(QuantisationHazards, ScalesThatAreNone) {
   }
 }
 
-TEST(QuantisationHazards, OneScaleForUnevenChannels) {
+TEST(QuantizationHazards, OneScaleForUnevenChannels) {
   // The output's scale reaches what the small channels make; the large one is negative, and Relu drops it.
   Scales uneven;
   uneven.weight = [](size_t i) {
@@ -107,7 +107,7 @@ TEST(QuantisationHazards, OneScaleForUnevenChannels) {
 }
 
 // A scale for each column of the weights, which grow from column to column.
-std::vector<Culprit> channel_hazards(const std::function<double(size_t)>& scale_of) {
+std::vector<RootCause> channel_hazards(const std::function<double(size_t)>& scale_of) {
   std::string text = kModel;
   for (const auto& [from, to] : {std::pair("%v: f32[]", "%v: f32[12]"), std::pair("%o: i8[]", "%o: i8[12]")})
     text.replace(text.find(from), std::string_view(from).size(), to);
@@ -123,10 +123,10 @@ std::vector<Culprit> channel_hazards(const std::function<double(size_t)>& scale_
                             {"u", Tensor(ElementType::kUint8, {})}};
   fill(model, constants);
   Stopwatch watch(60);
-  return quantisation_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
+  return quantization_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
 }
 
-TEST(QuantisationHazards, ScalesOfOtherChannelsOrOfNothing) {
+TEST(QuantizationHazards, ScalesOfOtherChannelsOrOfNothing) {
   const auto good = [](size_t i) { return static_cast<double>(i + 1) / 12 / 127; };
   const auto none = channel_hazards(good);
   EXPECT_TRUE(none.empty()) << none[0].sentence;
@@ -138,8 +138,8 @@ TEST(QuantisationHazards, ScalesOfOtherChannelsOrOfNothing) {
   EXPECT_EQ(turned[0].failure.code(), "B24") << turned[0].sentence;
 }
 
-// What a join holds differs from column to column, and is no larger in one branch than in the other.
-TEST(QuantisationHazards, JoinOfUnequalColumns) {
+// The joined value differs from column to column, and is no larger in one branch than in the other.
+TEST(QuantizationHazards, JoinOfUnequalColumns) {
   Model model = parse_planted(R"(graph "g" (%x: f32[8, 16], %s: f32[], %z: i8[], %w: f32[32, 12]) -> (%y) {
  %c: f32[8, 32] = Concat(%x, %x) {axis = 1} version 13 @"c" from ["c"]
  %q: i8[*] = QuantizeLinear(%c, %s, %z) version 13 @"q" from ["q"]
@@ -157,13 +157,13 @@ TEST(QuantisationHazards, JoinOfUnequalColumns) {
                             {"w", floats({32, 12}, weights)}};
   fill(model, constants);
   Stopwatch watch(60);
-  const auto found = quantisation_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
+  const auto found = quantization_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].failure.code(), "B26") << found[0].sentence;
 }
 
 // Differences of values that are nearly alike: little is rounded, and much of what is left.
-TEST(QuantisationHazards, ProductsThatMakeMoreOfRounding) {
+TEST(QuantizationHazards, ProductsThatMakeMoreOfRounding) {
   Model model = parse_planted(R"(graph "g" (%x: f32[8, 16], %s: f32[], %z: u8[], %w: f32[16, 12]) -> (%y) {
  %r: f32[*] = Relu(%x) version 14 @"r" from ["r"]
  %q: u8[*] = QuantizeLinear(%r, %s, %z) version 13 @"q" from ["q"]
@@ -178,12 +178,12 @@ TEST(QuantisationHazards, ProductsThatMakeMoreOfRounding) {
                {"z", Tensor(ElementType::kUint8, {})},
                {"w", floats({16, 12}, weights)}});
   Stopwatch watch(60);
-  const auto found = quantisation_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
+  const auto found = quantization_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].failure.code(), "B30") << found[0].sentence;
 }
 
-// Three products in turn, each of a value that is quantised; their ranges are far apart.
+// Three products in turn, each of a value that is quantized; their ranges are far apart.
 const char* kChain =
     R"(graph "g" (%x: f32[16, 8], %a: f32[], %b: f32[], %c: f32[], %z: u8[], %w: f32[8, 8]) -> (%y) {
  %qx: u8[*] = QuantizeLinear(%x, %a, %z) version 13 @"qx" from ["qx"]
@@ -199,7 +199,7 @@ const char* kChain =
  %y: f32[*] = MatMul(%ds, %w) version 13 @"y" from ["y"]
 })";
 
-// What is quantised there, of inputs that are in 0 to `most`.
+// The values that are quantized, of inputs in 0 to `most`.
 struct Chain {
   static double weight(size_t i) { return static_cast<double>(i * 37 % 61) / 30 - 0.5; }
   static std::vector<double> input(double most) {
@@ -224,7 +224,8 @@ struct Chain {
   }
 };
 
-std::vector<Culprit> chain_hazards(const std::array<double, 3>& ranges, const std::vector<double>& samples) {
+std::vector<RootCause> chain_hazards(const std::array<double, 3>& ranges,
+                                     const std::vector<double>& samples) {
   Model model = parse_planted(kChain, 18);
   std::vector<double> weights;
   for (size_t i = 0; i < 64; ++i) weights.push_back(Chain::weight(i));
@@ -237,7 +238,7 @@ std::vector<Culprit> chain_hazards(const std::array<double, 3>& ranges, const st
   std::vector<NamedData> data;
   for (const double most : samples) data.push_back({{"x", floats({16, 8}, Chain::input(most))}});
   Stopwatch watch(60);
-  return quantisation_hazards(model, data, watch);
+  return quantization_hazards(model, data, watch);
 }
 
 void expect_shared(const std::array<double, 3>& ranges, const std::vector<double>& samples,

@@ -1,4 +1,4 @@
-// What the first line of a diagnosis says where no node is to blame.
+// Tests the first line of a diagnosis where no node is to blame.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@ PlantedGraph product(Tensor w = drawn({16, 12}, 2)) {
 
 using Change = std::function<double(const std::vector<double>& w, size_t row, size_t column)>;
 
-// What is made of it with other weights.
+// Gives the cause that is found with other weights.
 std::string cause_of(const Change& change) {
   const auto graph = product();
   const auto w = graph.value("w").to_doubles();

@@ -22,7 +22,7 @@ std::string transposed(const std::string& attributes) {
                    "ConvTranspose(%x, %w) {" + attributes + "} version 11");
 }
 
-// What another model makes, cut off or filled up with zeros.
+// Gives what another model makes, cut off or filled up with zeros.
 FaultyEngine fits(const std::string& graph, const Dims& dims) {
   return [=](const Model& model, const NamedData& data) {
     return Tensors{fitted(runs(graph)(model, data).at(0), dims)};

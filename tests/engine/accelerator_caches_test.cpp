@@ -37,7 +37,7 @@ TEST(AcceleratorCaches, AreWrittenWhenNobodyReadsThem) {
     expect_as_without(model, simulated_engine(model, {}, seed), 2, 0, CachesLie::kOnTheDevice);
 }
 
-// What the accelerator leaves to the host reads a copy, and its present is copied back.
+// A step that the accelerator leaves to the host reads a copy, and its present is copied back.
 TEST(AcceleratorCaches, ServeStepsOfTheHost) {
   const Model model = onnx_attention();
   expect_as_without(model, simulated_engine(model, {"Attention"}), 2, 4, CachesLie::kOnTheDevice);

@@ -49,7 +49,7 @@ std::shared_ptr<const Engine> engine_with(const simulated::SimulatedOptions& opt
 
 class AcceleratorFile : public EngineFileTest {
  protected:
-  // Of an engine that was saved.
+  // Saves the engine and loads it again.
   std::string refusal_of(const Engine& engine, const std::function<void(Manifest&)>& change = nullptr) {
     save_engine(engine, path(), {});
     if (change) {

@@ -265,7 +265,7 @@ TEST(Accelerator, NodesOfAGroupReadConstantsOfTheGraph) {
   EXPECT_TRUE(is_there);
 }
 
-// What a run says with the fault; "" if it says nothing and its numbers are right.
+// Gives what a run says with the fault; "" if it says nothing and its numbers are right.
 std::string found(const Model& model, const SimulatedOptions& device) {
   const auto expected = run_reference(model, data(3)).outputs;
   Session session(engine_on(model, device));

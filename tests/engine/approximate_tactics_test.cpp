@@ -131,7 +131,7 @@ TEST_F(BuilderTest, TheSameTimesGiveTheSameBytes) {
     contents.push_back(content_of(folder.path() / name));
   }
   EXPECT_EQ(contents[0], contents[1]);
-  // What was kept is in the file.
+  // The kept tactics are in the file.
   EXPECT_THAT(approximate_kernels(*load_engine(folder.path() / "one.engine").engine),
               testing::ElementsAre("node_z"));
 }

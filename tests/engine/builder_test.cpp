@@ -1,5 +1,5 @@
-// What the builder makes of a model: engines tuned for its sizes, or for those of the data, by the tactics
-// that are told.
+// Tests what the builder makes of a model: engines tuned for its sizes, or for those of the data, by the
+// tactics that are told.
 #include "vernier/builder/builder.h"
 
 #include <gmock/gmock.h>

@@ -88,7 +88,7 @@ inline Model other_way() {
   })");
 }
 
-// What came before is attended without what comes, while this is put behind it.
+// Earlier rows are attended without new ones, while these are put behind them.
 inline Model looking_back() {
   return parse_graph(
       R"(graph "g" (%x: f32[batch, 2, sequence, 16], %past_k: f32[batch, 2, past, 16], %past_v: f32[batch, 2, past, 16]) -> (%y, %present_k, %present_v) {

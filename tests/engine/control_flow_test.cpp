@@ -28,7 +28,7 @@ TEST(ControlFlow, CarriedSizesMayGrow) {
 }
 
 TEST(ControlFlow, ALoopMayPassOnWhatItWasGiven) {
-  // What leaves the Loop is no view of what came, which the caller may write again.
+  // Results of the Loop are no views of its inputs, which the caller may write again.
   const Model model = parse_graph(R"(graph "g" (%x: f32[4], %trips: i64[]) -> (%kept, %views) {
     const %yes = bool[] hex"01"
     const %column = i64[2] hex"04000000000000000100000000000000"

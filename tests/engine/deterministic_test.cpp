@@ -71,7 +71,8 @@ std::vector<ValueType> types_of_inputs(const Graph& graph) {
   return types;
 }
 
-// What the engine yields, which must not depend on the session. Four numbers of threads, five runs each.
+// Gives what the engine yields, which must not depend on the session. Four numbers of threads, five runs
+// each.
 Tensor same_for_all_threads(const std::shared_ptr<const Engine>& engine, const NamedData& data) {
   Tensor first;
   for (const int threads : {1, 2, 3, 4}) {

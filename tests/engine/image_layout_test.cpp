@@ -5,7 +5,7 @@ namespace vernier {
 namespace {
 
 // x [1, 32, 8, 8] in bytes, convolved with weights of bytes.
-Model quantised_model() {
+Model quantized_model() {
   Model model = parse_graph(R"(graph "g" (%x: u8[1, 32, 8, 8]) -> (%y) {
     const %scale = f32[] hex"cdcccc3d"
     const %zero = u8[] hex"80"
@@ -32,7 +32,7 @@ Model quantised_model() {
 TEST(ImageLayout, BytesStayChannelsLast) {
   std::vector<std::string> outputs;
   for (const Layout images : {Layout::kChannelsLast, Layout::kBlocked16}) {
-    Compiler compiler(quantised_model(), untuned());
+    Compiler compiler(quantized_model(), untuned());
     const PlanChoices choices{images, {}};
     const auto type = compiler.graph().inputs[0]->type;
     compiler.prepare({type}, choices);

@@ -1,4 +1,4 @@
-// What an engine shows of a model whose values it keeps in narrower types.
+// Tests what an engine shows of a model whose values it keeps in narrower types.
 #include "vernier/engine/model_values.h"
 
 #include <gmock/gmock.h>

@@ -42,7 +42,7 @@ std::string name_of(const Step& step) {
   return step.node->provenance.empty() ? step.node->name : *step.node->provenance.rbegin();
 }
 
-// What a step saw and made, in memory of its own.
+// Holds what a step saw and made, in memory of its own.
 struct Seen {
   std::string name;
   std::vector<Datum> inputs, outputs;

@@ -1,5 +1,5 @@
-// What verification of kernels catches, and what it leaves alone: each tactic of each family of kernels is
-// healthy on several data, and an element that is ten expected errors off is found wherever it stands.
+// Tests what verification of kernels catches, and what it leaves alone: each tactic of each family of kernels
+// is healthy on several data, and an element that is ten expected errors off is found wherever it stands.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -281,7 +281,8 @@ class Planted : public BackendDecorator {
 };
 
 TEST(PlantedError, TheTunerDoesNotTakeIt) {
-  // Of sums of 200 products an error of 2e-6 relative to their size is small, and 1e-5 is none of rounding.
+  // Beside a sum of 200 products, an error of 2e-6 relative to their size is small, and 1e-5 does not come
+  // from rounding.
   for (const float off : {0.0F, 2e-5F}) {
     std::string fault;
     for_each_kernel(kFamilies[5], Precision::kF32, 1, [&](const KernelRequest& request, const Kernel&) {

@@ -131,9 +131,9 @@ TEST(PrecisionOfEngines, ANodeThatCannotBeServedStopsTheBuild) {
   EXPECT_EQ(engine->audit(*session.plan(random_data(*model.graph, 1))).differences(), 1);
 }
 
-// `propagate-dequantize` makes the Reshape and the MaxPool ones of quantised values, which only run by the
+// `propagate-dequantize` makes the Reshape and the MaxPool ones of quantized values, which only run by the
 // reference where the sizes before them are known when they run. They narrow nothing.
-TEST(PrecisionOfEngines, QuantisedValuesThatAreMovedAreNotNarrower) {
+TEST(PrecisionOfEngines, QuantizedValuesThatAreMovedAreNotNarrower) {
   const Model model = parse_graph(R"(graph "g" (%x: f32[4], %q: u8[4]) -> (%y, %p) {
     const %s = f32[] hex"0000003f"
     const %z = u8[] hex"80"
@@ -148,9 +148,9 @@ TEST(PrecisionOfEngines, QuantisedValuesThatAreMovedAreNotNarrower) {
   EXPECT_EQ(built(model, {}), "built");
 }
 
-// `propagate-dequantize` makes the Transpose one of quantised values, which moves nothing and goes: its node
-// is then the quantisation's, which stores integers as before.
-TEST(PrecisionOfEngines, AQuantisationThatStandsForOthersStoresIntegers) {
+// `propagate-dequantize` makes the Transpose one of quantized values, which moves nothing and goes: its node
+// is then the quantization's, which stores integers as before.
+TEST(PrecisionOfEngines, AQuantizationThatStandsForOthersStoresIntegers) {
   const Model model = parse_graph(R"(graph "g" (%x: f32[1, 1, 4]) -> (%y, %z) {
     const %s = f32[] hex"0000003f"
     const %t = f32[] hex"0000803e"
@@ -165,7 +165,7 @@ TEST(PrecisionOfEngines, AQuantisationThatStandsForOthersStoresIntegers) {
   EXPECT_EQ(built(model, {}), "built");
 }
 
-// Results are the middles of two quantisation steps, moved by `off`, and then each to its neighbour upwards
+// Results are the middles of two quantization steps, moved by `off`, and then each to its neighbour upwards
 // or downwards: those of odd and of even channels change places with `swapped`.
 Model beside_ties(double off, bool swapped = false) {
   constexpr int64_t kChannels = 512;
@@ -184,7 +184,7 @@ Model beside_ties(double off, bool swapped = false) {
     %xd: f32[*] = DequantizeLinear(%x, %s, %z) version 13 @"xd" from ["xd"]
     %wd: f32[*] = DequantizeLinear(%w, %s, %wz) version 13 @"wd" from ["wd"]
     %c: f32[*] = Conv(%xd, %wd, %b) version 11 @"conv" from ["conv"]
-    %y: u8[*] = QuantizeLinear(%c, %ys, %z) version 13 @"quantise" from ["quantise"]
+    %y: u8[*] = QuantizeLinear(%c, %ys, %z) version 13 @"quantize" from ["quantize"]
   })");
   for (Value* input : model.graph->inputs) {
     if (input->name == "b") input->constant = Tensor::from_doubles(ElementType::kFloat, {kChannels}, bias);
@@ -213,18 +213,18 @@ ComparisonOutcome compared(const Model& planned_model, const Model& engine_model
   return run_and_compare(job, zeros);
 }
 
-TEST(PrecisionOfEngines, QuantisedResultsBesideATieAreNamedAndPass) {
+TEST(PrecisionOfEngines, QuantizedResultsBesideATieAreNamedAndPass) {
   const auto report = compared(beside_ties(0), beside_ties(0, true));
   const auto& comparison = report.comparisons.at(0);
   EXPECT_EQ(comparison.verdict, Verdict::kPass);
   const auto& tensor = comparison.tensors.at(0);
   ASSERT_EQ(tensor.decisions.size(), 1U);
-  EXPECT_EQ(tensor.decisions[0].node, "quantise");
+  EXPECT_EQ(tensor.decisions[0].node, "quantize");
   EXPECT_LE(tensor.decisions[0].margin, tensor.decisions[0].error);
   EXPECT_LT(tensor.decisions[0].error, 1e-3);
 }
 
-TEST(PrecisionOfEngines, QuantisedResultsThatDifferByMoreThanATieFail) {
+TEST(PrecisionOfEngines, QuantizedResultsThatDifferByMoreThanATieFail) {
   // The reference lies a thousandth of a step above the middles, which no rounding explains.
   constexpr double kThousandth = 1e-3 * 0.0234567;
   const auto report = compared(beside_ties(kThousandth), beside_ties(-kThousandth));
@@ -248,7 +248,7 @@ TEST(PrecisionOfEngines, Int8NeedsRanges) {
 }
 
 // Whatever asked for it, --int8 or a plan that was written before: the product is one of integers.
-TEST(PrecisionOfEngines, APlanThatQuantisesNeedsNoOtherOption) {
+TEST(PrecisionOfEngines, APlanThatQuantizesNeedsNoOtherOption) {
   const Model model = conv_net();
   BuildOptions options;
   options.planned = declared_plan(*model.graph);

@@ -30,7 +30,7 @@ Model finished(Model model, Value* output) {
   return model;
 }
 
-// What is computed on codes of 8 bits, as QuantizeLinear and DequantizeLinear around it say.
+// Computes on codes of 8 bits, as QuantizeLinear and DequantizeLinear around it say.
 class Codes {
  public:
   explicit Codes(Graph& graph)
@@ -61,7 +61,7 @@ class Codes {
 
 // A convolution, or two alike one after the other where sizes allow, of images of one pixel and more, with
 // kernels that may be larger than the image, and with groups.
-Model convolution(Draw& draw, bool quantised = false) {
+Model convolution(Draw& draw, bool quantized = false) {
   const int64_t groups = draw.of({1, 1, 1, 2, 4}), kernel = draw.of({1, 3, 5}), stride = draw.of({1, 1, 2});
   const int64_t in = groups * draw.of({1, 2, 3, 8, 16, 32}), out = draw.of({0, 1, 3, 8, 16, 24});
   const int64_t channels = out == 0 ? in : groups * out;
@@ -69,17 +69,17 @@ Model convolution(Draw& draw, bool quantised = false) {
   Graph& graph = *model.graph;
   Value* at = graph.nodes()[0]->output(0);
   std::optional<Codes> codes;
-  if (quantised) at = codes.emplace(graph).around(at);
+  if (quantized) at = codes.emplace(graph).around(at);
   for (const char* name : {"first", "second"}) {
     if (std::string_view(name) == "second" && channels != in) break;
     const Dims dims{channels, in / groups, kernel, kernel};
     Value* weights =
-        quantised ? codes->weights(dims) : graph.add_constant(std::string("w_") + name, noise(dims, 3));
+        quantized ? codes->weights(dims) : graph.add_constant(std::string("w_") + name, noise(dims, 3));
     Node* node = append(graph, "Conv", 11, {at, weights}, name);
     node->attributes["pads"] = Attribute(std::vector<int64_t>(4, kernel / 2));
     node->attributes["strides"] = Attribute(std::vector<int64_t>(2, stride));
     node->attributes["group"] = Attribute(groups);
-    at = quantised ? codes->around(node->output(0)) : node->output(0);
+    at = quantized ? codes->around(node->output(0)) : node->output(0);
   }
   return finished(std::move(model), at);
 }
@@ -152,7 +152,7 @@ TEST_P(Reload, SmallModels) {
   const std::string kind = GetParam();
   for (unsigned seed = 0; seed < 120; ++seed) {
     for (const Narrow narrow : {Narrow::kNo, Narrow::kBf16, Narrow::kFp16}) {
-      if (kind == "quantised" && narrow != Narrow::kNo) continue;
+      if (kind == "quantized" && narrow != Narrow::kNo) continue;
       if (narrow == Narrow::kFp16 && seed % 4 != 0) continue;
       Draw draw(seed);
       Model model = kind == "convolution" ? convolution(draw)
@@ -165,10 +165,10 @@ TEST_P(Reload, SmallModels) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Reload, testing::Values("convolution", "product", "pool", "quantised"));
+INSTANTIATE_TEST_SUITE_P(Kinds, Reload, testing::Values("convolution", "product", "pool", "quantized"));
 
-// What oneDNN chooses for an image of one pixel must not follow from what was made before in this process:
-// there the layouts of such an image are alike.
+// oneDNN's choice for an image of one pixel must not follow from what was made before in this process: there
+// the layouts of such an image are alike.
 TEST_F(EngineFileTest, WhatWasMadeBeforeDecidesNothing) {
   const auto kernels = [&](Layout images) {
     Model model = input_model({1, 32, 1, 1});

@@ -56,7 +56,7 @@ TEST(SharedForms, SizesOfAProfileReadTheSameWeights) {
   }
 }
 
-// What runs later, at sizes in between, reads what is there.
+// Later runs, at sizes in between, read the forms that are there.
 TEST(SharedForms, SizesThatComeLaterPackNothing) {
   const Model model = products();
   const auto engine = engine_for(model, {rows(8, 64, 256)});

@@ -68,7 +68,7 @@ inline std::vector<ValueType> batch(int64_t size) {
   return {ValueType::of(ElementType::kFloat, to_shape(Dims{size, 16, 6, 6}))};
 }
 
-// What is timed may come out either way; these tests need the same engine each time.
+// Timings may come out either way; these tests need the same engine each time.
 inline BuildOptions untuned() {
   BuildOptions options;
   options.tune.level = 0;
@@ -101,7 +101,7 @@ class EngineFileTest : public testing::Test {
     return path();
   }
   void write(const std::string& content) { std::ofstream(path("other"), std::ios::binary) << content; }
-  // What opening these bytes says.
+  // Gives what opening these bytes says.
   std::string refusal(const std::string& content) {
     try {
       EngineFile::read(std::as_bytes(std::span(content)), nullptr);

@@ -160,7 +160,7 @@ TEST(Tactics, ATacticThatDoesNotApplyGivesWayToTheBackendsChoice) {
   EXPECT_EQ(kernels({Layout::kChannelsLast, {{"y", "sideways"}}}), kernels({Layout::kChannelsLast, {}}));
 }
 
-// What was tried for the only node of the model that has a choice.
+// Gives what was tried for the only node of the model that has a choice.
 TuneResult tried(const Model& model, const BuildOptions& options) {
   Compiler compiler(model, options);
   std::vector<ValueType> types;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMiB = 1 << 20;
 
-// Of N rows, each 4 KiB: two values are alive at a time.
+// The chain has N rows of 4 KiB each: two values are alive at a time.
 Model chain() {
   return parse_graph(R"(graph "g" (%x: f32[N, 1024]) -> (%y) {
     %a: f32[*] = Softmax(%x) {axis = -1} version 13 @"first" from ["first"]

@@ -26,12 +26,12 @@ TEST(ExpectedError, StepsCountWhereTheyAreWithinReach) {
   EXPECT_EQ(judged({1, 4, 2}), 1);
 }
 
-TEST(ExpectedError, QuantisedNumbersAreOneStepOffOnlyBesideATie) {
-  OneNode quantise(R"(model ir=8 { graph "g" (%x: f32[3], %s: f32[], %z: u8[]) -> (%y) {
+TEST(ExpectedError, QuantizedNumbersAreOneStepOffOnlyBesideATie) {
+  OneNode quantize(R"(model ir=8 { graph "g" (%x: f32[3], %s: f32[], %z: u8[]) -> (%y) {
       %y: u8[*] = QuantizeLinear(%x, %s, %z) version 13 @"y" from ["y"] } })",
                    {Tensor::from(kF32, {3}, std::vector<float>{0.25F, 0.3F, 200}),
                     Tensor::from(kF32, {}, std::vector<float>{0.1F}), Tensor(ElementType::kUint8, {})});
-  const ElementErrors expected = quantise.errors({.computed = kF32, .stored = ElementType::kUint8});
+  const ElementErrors expected = quantize.errors({.computed = kF32, .stored = ElementType::kUint8});
   const auto judged = [&](const std::vector<uint8_t>& values) {
     const Deviation found = deviation(expected, Tensor::from(ElementType::kUint8, {3}, values));
     return found.is_rounding() ? -1 : found.element;

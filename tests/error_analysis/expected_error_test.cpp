@@ -120,10 +120,9 @@ TEST(ExpectedError, ErrorsOfOperandsAreInherited) {
   EXPECT_GT(both.outputs(rounds).at(0).at(5), whole.at(5));
 }
 
-// What lies between a product with its bias and the product that reads it, in bfloat16: 16 numbers of nearly
-// the same size, which are all rounded the same way.
-// Kernels may begin the sums of a product with what the Add behind it adds: each rounding is then of its
-// size.
+// A bfloat16 value lies between a product with its bias and the product that reads it: 16 numbers of nearly
+// the same size, which are all rounded the same way. Kernels may begin the sums of a product with what the
+// Add behind it adds: each rounding is then of its size.
 TEST(ExpectedError, SumsMayBeginWithWhatIsAddedToThem) {
   constexpr size_t kRows = 64, kDepth = 16, kColumns = 32;
   const Model model = grouped(R"(graph "g" (%x: f32[64, 16], %w: f32[16, 32], %b: f32[32]) -> (%y) {
@@ -247,7 +246,7 @@ graph "g" (%x: f32[1, 1, 1], %w: f32[1, 3, 1], %r: f32[1, 3, 1], %b: f32[1, 6]) 
   EXPECT_GT(gru.errors(in_float()).error.at(0), 1e-8);  // of 2.3e-7
 }
 
-// What is multiplied by a large number is seen although it is as good as nothing itself.
+// A factor that meets a large number is seen although it is as good as nothing itself.
 TEST(ExpectedError, FactorsOfBFloat16ThatAreSubnormalMayBeZero) {
   const auto error = [](ElementType type, double factor) {
     const std::string name(element_type_short_name(type));

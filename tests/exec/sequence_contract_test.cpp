@@ -1,4 +1,4 @@
-// What kernels that run in turn do to the numbers, as one contract.
+// Tests the one contract of kernels that run in turn.
 #include <gmock/gmock.h>
 
 #include "vernier/exec/group_members.h"

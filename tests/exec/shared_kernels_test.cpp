@@ -85,7 +85,7 @@ TEST_F(SharedKernelsTest, OperandsThatAreOneAreNotTwo) {
   EXPECT_FALSE(answered(false, true));
 }
 
-// What a precision plan, or the quarantine, says of one node need not hold for another.
+// A precision plan, or the quarantine, may treat one node otherwise than another.
 TEST_F(SharedKernelsTest, AKernelThatComputesOtherwiseIsForThatNodeAlone) {
   make(4, std::make_shared<Named>("concat"));
   EXPECT_EQ(found(4, &other_), nullptr);

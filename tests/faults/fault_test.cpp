@@ -42,7 +42,7 @@ Model model_of(const std::string& graph, double low = -1, double high = 1) {
 
 using Accelerators = std::vector<std::shared_ptr<const Driver>>;
 
-// What `run --reference --cpu --layers` concludes.
+// Gives what `run --reference --cpu --layers` concludes.
 ComparisonResult judge(const Model& model, const std::optional<FaultSpec>& fault,
                        const std::map<std::string, ValueRange>& ranges = {},
                        const Accelerators& accelerators = {}) {
@@ -63,7 +63,7 @@ ComparisonResult judge(const Model& model, const std::optional<FaultSpec>& fault
   return outcome.comparisons.at(0);
 }
 
-// What `build` concludes.
+// Gives what `build` concludes.
 Verdict verdict_of_build(const Model& model, const std::optional<FaultSpec>& fault,
                          const std::map<std::string, ValueRange>& ranges) {
   BuildOptions options;
@@ -125,7 +125,7 @@ TEST(Faults, ScaleOfAChannel) {
                Fault::kChannelScale, "scale");
 }
 
-TEST(Faults, ScaleOfADequantisedChannel) {
+TEST(Faults, ScaleOfADequantizedChannel) {
   expect_found(model_of(R"(graph "g" (%x: f32[2, 3, 4, 4]) -> (%y) {
     const %s = f32[3] hex"cdcccc3dcdcc4c3ecdcccc3e"
     const %z = u8[3] hex"808080"

@@ -86,7 +86,7 @@ class Sources:
         return any(words <= file for file in self.words)
 
     def lacks(self, span):
-        """Of a code span: the path or the words that are nowhere; none if all are there."""
+        """Lists the path or the words of a code span that are nowhere."""
         missing = []
         for part in re.sub(r"\w*<\w+>\w*(?:\.\w+)?", "", span).split():
             bare = part.strip("'\",;()")

@@ -43,7 +43,7 @@ def room_of(path: pathlib.Path) -> str:
 
 
 def flags_of_rooms() -> dict[str, list[str]]:
-    """What each room is compiled with: alone, or together with others of its room, its sources all see the same."""
+    """Gives the options that each room is compiled with: alone, or together with others of its room, its sources all see the same."""
     rooms = {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         target = re.search(r" -o \S*/vernier_(\w+)\.dir/", entry["command"])

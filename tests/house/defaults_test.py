@@ -32,7 +32,7 @@ def arguments_behind(text, start):
 
 
 def defaults_in(text):
-    """What a source text gives as defaults of attributes."""
+    """Lists what a source text gives as defaults of attributes."""
     found = []
     for call in CALL.finditer(text):
         parts = arguments_behind(text, call.end())

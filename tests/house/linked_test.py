@@ -1,4 +1,4 @@
-"""What the program and the library are linked with, themselves and by others: nothing under the GPL. linked_test.py PROGRAM LIBRARY"""
+"""The program and the library are linked with nothing under the GPL, themselves or by others. linked_test.py PROGRAM LIBRARY"""
 import subprocess
 import sys
 import unittest

@@ -11,7 +11,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path()
-# What is no code: comments, raw strings, strings, characters (a quote inside a number begins none).
+# These are no code: comments, raw strings, strings, characters (a quote inside a number begins none).
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 PREPROCESSOR = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.MULTILINE | re.DOTALL)
 NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
@@ -43,7 +43,7 @@ def types_in(text):
 
 
 def twice(sources):
-    """Of sources by path: the types that more than one defines."""
+    """Finds, in sources by path, the types that more than one defines."""
     places = collections.defaultdict(set)
     for path, text in sources.items():
         for name in types_in(text):

@@ -1,4 +1,4 @@
-"""What is skipped because ../shared is not here is said, and fails scripts/test: skipped_test.py SOURCE_DIR
+"""Steps that are skipped because ../shared is not here are named, and fails scripts/test: skipped_test.py SOURCE_DIR
 
 The scripts run in a copy without ../shared, in which all that takes long does nothing.
 """

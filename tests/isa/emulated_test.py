@@ -12,7 +12,7 @@ BEYOND_AVX2 = re.compile(r"%(zmm\d+|[xy]mm(1[6-9]|2\d|3[01])|k[0-7]|tmm\d)\b")
 
 
 def found(lines):
-    """What is beyond AVX2, as (object file, line), and whether there was any code of AVX2."""
+    """Finds what is beyond AVX2, as (object file, line), and whether there was any code of AVX2."""
     beyond, name, has_avx2 = [], "", False
     for line in lines:
         if "file format" in line:

@@ -18,7 +18,7 @@ LACKING = 77  # what tests/isa/main.cpp ends with where the machine lacks the le
 
 
 class Result:
-    """What one suite did at one level: reasons of skipped tests, and what went wrong."""
+    """Holds what one suite did at one level: reasons of skipped tests, and what went wrong."""
 
     def __init__(self):
         self.ran, self.skipped, self.failures = 0, [], []

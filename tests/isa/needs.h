@@ -1,4 +1,4 @@
-// What a test needs of the processor. A test that does not run says which instruction it lacks, so that
+// A test says what it needs of the processor. One that does not run says which instruction it lacks, so that
 // tests/isa/levels.py can count what a level leaves out.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Operators of com.microsoft: what foreign input must not do, what symbolic inference follows, and the ideal
-// mode, which never quantises. Their numbers are compared with ONNX Runtime (tests/contrib).
+// mode, which never quantizes. Their numbers are compared with ONNX Runtime (tests/contrib).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST(MoE, ShapesThatDoNotFitAreRefused) {
   EXPECT_THROW(run({2, 3}, {1, 2}, {2, 4, 3}), Error);
 }
 
-std::vector<Tensor> quantised_lstm(const Dims& scales) {
+std::vector<Tensor> quantized_lstm(const Dims& scales) {
   const Tensor weights = Tensor::from_ints(ElementType::kInt8, {1, 1, 4}, std::vector<int64_t>{3, 5, -7, 9});
   const Tensor zero = Tensor::from_ints(ElementType::kInt8, {1}, std::vector<int64_t>{0});
   return {floats({2, 1, 1}, {0.3337, -0.7}),
@@ -85,18 +85,18 @@ std::vector<Tensor> quantised_lstm(const Dims& scales) {
           zero};
 }
 
-TEST(DynamicQuantizeLstm, TheIdealModeIsTheLstmOfTheDequantisedWeights) {
+TEST(DynamicQuantizeLstm, TheIdealModeIsTheLstmOfTheDequantizedWeights) {
   const AttributeMap attributes{{"hidden_size", int64_t{1}}};
-  const OneNode quantised("DynamicQuantizeLSTM", 1, attributes, kMicrosoft), real("LSTM", 14, attributes);
+  const OneNode quantized("DynamicQuantizeLSTM", 1, attributes, kMicrosoft), real("LSTM", 14, attributes);
   const Tensor weights = floats({1, 4, 1}, {0.375, 0.625, -0.875, 1.125});
-  const auto inputs = quantised_lstm({1});
+  const auto inputs = quantized_lstm({1});
   const auto expected = real.reals({inputs[0], weights, weights}, ReferenceMode::kIdeal);
-  const auto ideal = quantised.reals(inputs, ReferenceMode::kIdeal), declared = quantised.reals(inputs);
+  const auto ideal = quantized.reals(inputs, ReferenceMode::kIdeal), declared = quantized.reals(inputs);
   ASSERT_EQ(ideal.size(), 2U);
   EXPECT_EQ(ideal, expected);
   EXPECT_NE(declared, real.reals({inputs[0], weights, weights}));
   EXPECT_NEAR(declared[1], expected[1], 1e-2);
-  EXPECT_THROW(quantised.reals(quantised_lstm({3})), Error);
+  EXPECT_THROW(quantized.reals(quantized_lstm({3})), Error);
 }
 
 TEST(ConvTransposeWithDynamicPads, PadsMustFit) {

@@ -105,7 +105,7 @@ std::vector<int64_t> grey(const Tensor& image) {
   return values;
 }
 
-// What is seen of the stored rows 1 2 3 and 4 5 6, by orientation.
+// The stored rows 1 2 3 and 4 5 6 are seen so, by orientation.
 const std::vector<std::vector<int64_t>> kSeen = {{1, 2, 3, 4, 5, 6}, {3, 2, 1, 6, 5, 4}, {6, 5, 4, 3, 2, 1},
                                                  {4, 5, 6, 1, 2, 3}, {1, 4, 2, 5, 3, 6}, {4, 1, 5, 2, 6, 3},
                                                  {6, 3, 5, 2, 4, 1}, {3, 6, 2, 5, 1, 4}};

@@ -1,5 +1,5 @@
-// What a plan rounds inside an operator: factors of products, probabilities of attention. Expected values are
-// computed here, by the formulas.
+// Tests what a plan rounds inside an operator: factors of products, probabilities of attention. Expected
+// values are computed here, by the formulas.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

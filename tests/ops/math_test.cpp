@@ -217,7 +217,7 @@ TEST(Operators, RefuseWhatTheyCannotTake) {
     EXPECT_THROW(node.run(inputs), Error) << node.op << " of " << inputs.size();
 }
 
-// Of several axes that only running tells, two may be the same: the rank is not known.
+// Two of several axes that only a run tells may be the same, so the rank is not known.
 TEST(Reduce, RanksOfAxesThatOnlyRunningTells) {
   const OneNode sum("ReduceSum", 13, {{"keepdims", int64_t{0}}});
   const auto rank_with = [&](int64_t axes) -> std::optional<size_t> {

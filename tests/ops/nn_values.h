@@ -1,4 +1,4 @@
-// What tests of operators on images share.
+// Tests of operators on images share this.
 #pragma once
 
 #include <gmock/gmock.h>

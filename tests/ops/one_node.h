@@ -63,7 +63,7 @@ struct OneNode {
     return run(inputs, mode)[0].to_doubles();
   }
 
-  // What inference makes of the first output.
+  // Gives what inference makes of the first output.
   ValueInfo infer(const std::vector<ValueInfo>& inputs) const {
     Graph graph;
     const auto node = make(std::vector<Value*>(inputs.size(), nullptr), graph);

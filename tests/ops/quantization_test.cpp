@@ -1,4 +1,4 @@
-// Quantisation: ideal mode, saturation, ties, granularities, and shapes of the operators of com.microsoft.
+// Quantization: ideal mode, saturation, ties, granularities, and shapes of the operators of com.microsoft.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ TEST(QuantizeLinear, IdealModeNeitherRoundsNorSaturates) {
   const Tensor x = floats({3}, {0.3, -7, 1e6}), scale = floats({}, {0.5}), zero = one(ElementType::kInt8, 3);
   const Tensor q = quantize.run({x, scale, zero}, ReferenceMode::kIdeal)[0];
   EXPECT_EQ(q.type(), ElementType::kDouble);
-  const auto inputs = x.to_doubles(), quantised = q.to_doubles();
-  for (size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(quantised[i], inputs[i] / 0.5 + 3);
+  const auto inputs = x.to_doubles(), quantized = q.to_doubles();
+  for (size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(quantized[i], inputs[i] / 0.5 + 3);
   EXPECT_EQ(dequantize.reals({q, scale, zero}, ReferenceMode::kIdeal), inputs);
 }
 

@@ -1,4 +1,4 @@
-// What a run of the reference says of the coarsest rounding on the way.
+// Tests what a run of the reference says of the coarsest rounding on the way.
 #include <gtest/gtest.h>
 
 #include "vernier/backends/reference/interpreter.h"
@@ -8,7 +8,7 @@
 namespace vernier {
 namespace {
 
-// Of a graph from %x: f32[2] and a scale %s to %y, whose nodes are `body`.
+// The graph goes from %x: f32[2] and a scale %s to %y, and `body` has its nodes.
 double unit_roundoff_of(const std::string& body) {
   Model model = parse_model(
       "model ir=10 opset \"\" 21 {\ngraph \"main\" (%x: f32[2], %s: f32[]) -> (%y) {\n" + body + "\n}\n}\n");
@@ -27,7 +27,7 @@ TEST(UnitRoundoff, IsThatOfTheCoarsestTypeStored) {
             0x1p-8);
 }
 
-TEST(UnitRoundoff, CountsQuantisedValuesButNotSizesAndIndices) {
+TEST(UnitRoundoff, CountsQuantizedValuesButNotSizesAndIndices) {
   EXPECT_EQ(unit_roundoff_of(R"(
     %q: u8[2] = QuantizeLinear(%x, %s) version 21 @"a" from ["a"]
     %y: f32[2] = DequantizeLinear(%q, %s) version 21 @"b" from ["b"])"),

@@ -58,7 +58,8 @@ struct Attended {
   bool guarded() const { return attention().attribute<int64_t>("guarded", 0) != 0; }
 };
 
-// What becomes of the lines, having compared the numbers on random inputs, but for what `given` tells.
+// Gives what becomes of the lines, after comparing the numbers on random inputs, except those that `given`
+// tells.
 inline Attended attended(const std::string& inputs, const std::vector<Line>& lines,
                          const Constants& constants = {}, const NamedData& given = {}) {
   const Model before = attention_model(inputs, lines, constants);

@@ -1,4 +1,5 @@
-// What leaves the bodies of loops: what is rewritten, what is left, and what the reference makes of both.
+// Tests what leaves the bodies of loops: what is rewritten, what is left, and what the reference makes of
+// both.
 #include "passes/expect_pass.h"
 
 namespace vernier {
@@ -20,7 +21,7 @@ std::string with_loop(const std::string& signature, const std::string& made, con
          "}";
 }
 
-// What the pass makes of a loop, for each number of trips.
+// Checks what the pass makes of a loop, for each number of trips.
 void expect_loop(const Pass& pass, const std::string& before, const std::string& after,
                  const std::vector<int64_t>& trip_counts, int line = __builtin_LINE()) {
   for (const int64_t trips : trip_counts)

@@ -69,7 +69,7 @@ TEST(PadExplicitly, OthersStay) {
   expect_unchanged({pad_explicitly()}, convolution(kInfinite, "pads = ints[0, 0, 0, 0]"));
   expect_unchanged({pad_explicitly()}, convolution(kInfinite, "auto_pad = \"VALID\""));
   expect_unchanged({pad_explicitly()}, convolution(kInfinite, "strides = ints[1, 2]"));
-  // Of an empty image there is no window, of its padding there would be some, or one that does not fit.
+  // An empty image has no window; with its padding it would have some, or one that does not fit.
   expect_unchanged({pad_explicitly()}, parse_graph(R"(graph "g" (%x: f32[1, 1, 0], %w: f32[1, 1, 3]) -> (%y) {
     %y: f32[1, 1, 0] = Conv(%x, %w) {pads = ints[1, 1]} version 11 @"c" from ["c"]
   })"));

@@ -97,7 +97,7 @@ TEST(RemoveIdentities, ACastThatRoundsStays) {
   })");
 }
 
-// As exporters guard a softmax against rows that are masked as a whole; with quantisers between.
+// As exporters guard a softmax against rows that are masked as a whole; with quantizers between.
 TEST(RemoveIdentities, WhatIsNeverNaNNeedsNoOther) {
   const auto guarded = [](const std::string& from, const std::string& made) {
     return R"(graph "g" (%x: )" + from + R"([2, 3], %c: f32[]) -> (%y) {
@@ -119,7 +119,7 @@ TEST(RemoveIdentities, WhatIsNeverNaNNeedsNoOther) {
   expect_unchanged({remove_identities()}, guarded("f8e4m3fn", "DequantizeLinear(%x, %scale)"));
 }
 
-TEST(RemoveIdentities, QuantisingAgainAlikeYieldsTheSame) {
+TEST(RemoveIdentities, QuantizingAgainAlikeYieldsTheSame) {
   const auto again = [](const std::string& zero, const std::string& scale, const std::string& second) {
     return R"(graph "g" (%x: u8[2, 3]) -> (%y) {
     const %s = f32[] hex"0ad7233c"

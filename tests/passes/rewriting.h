@@ -1,4 +1,4 @@
-// What tests of passes share: text in, text out, and the reference before and after.
+// Tests of passes share this: text in, text out, and the reference before and after.
 #pragma once
 
 #include <gtest/gtest.h>

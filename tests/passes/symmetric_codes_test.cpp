@@ -3,7 +3,7 @@
 
 #include "passes/expect_pass.h"
 #include "vernier/passes/quantization/expand_qlinear.h"
-#include "vernier/passes/quantization/quantisation.h"
+#include "vernier/passes/quantization/quantization.h"
 
 namespace vernier {
 namespace {
@@ -33,14 +33,14 @@ struct Rewritten {
     }
     return nullptr;
   }
-  // Of each QuantizeLinear and DequantizeLinear.
+  // Every QuantizeLinear and DequantizeLinear is looked at.
   void expect_symmetric() const {
     for (const auto& each : graph->nodes()) {
       if (!is_quantize(each.get()) && !is_dequantize(each.get())) continue;
-      const auto found_quantisation = Quantisation::of(each.get());
-      ASSERT_TRUE(found_quantisation) << each->name;
-      EXPECT_EQ(found_quantisation->type, ElementType::kInt8);
-      EXPECT_EQ(found_quantisation->zero_points[0], 0);
+      const auto found_quantization = Quantization::of(each.get());
+      ASSERT_TRUE(found_quantization) << each->name;
+      EXPECT_EQ(found_quantization->type, ElementType::kInt8);
+      EXPECT_EQ(found_quantization->zero_points[0], 0);
     }
   }
 };
@@ -54,7 +54,7 @@ TEST(SymmetricCodes, AValueKeepsItsRange) {
   const Rewritten result("%x: f32[4]", fmt::format(fmt::runtime(kPair), "z"));
   result.expect_symmetric();
   EXPECT_NE(result.node("Relu"), nullptr);
-  EXPECT_NEAR(Quantisation::of(result.node("QuantizeLinear"))->scales[0], 25.5 / 127, 1e-6);
+  EXPECT_NEAR(Quantization::of(result.node("QuantizeLinear"))->scales[0], 25.5 / 127, 1e-6);
   EXPECT_EQ(result.found.values, 1);
   EXPECT_EQ(result.found.clips, 1);
 }

@@ -30,7 +30,7 @@ std::vector<std::string> operators(const Model& model) {
   return all;
 }
 
-// What is left when views and pairs of Transposes are gone.
+// Checks what is left when views and pairs of Transposes are gone.
 void expect_product(const Model& before, const std::vector<std::string>& expected) {
   const PassCase with{unfold_patches(),
                       {},

@@ -1,8 +1,8 @@
 // Where weights are nearly zero and a bias is not, their scale leaves room for the bias in INT32.
 #include "precision/typed_models.h"
 #include "vernier/base/file.h"
-#include "vernier/passes/quantization/quantisation.h"
-#include "vernier/precision/quantised_weights.h"
+#include "vernier/passes/quantization/quantization.h"
+#include "vernier/precision/quantized_weights.h"
 
 namespace vernier {
 namespace {
@@ -25,7 +25,7 @@ std::vector<double> scales_of_weights(const std::string& nodes) {
   write_file(options.calibration, R"({"tensors": {"x": {"scale": 0.01, "type": "i8"}}})");
   const TypedModel typed = typed_model(parse(model(nodes)), options);
   for (const auto& node : typed.model.graph->nodes()) {
-    const auto found = is_dequantize(node.get()) ? Quantisation::of(node.get()) : std::nullopt;
+    const auto found = is_dequantize(node.get()) ? Quantization::of(node.get()) : std::nullopt;
     if (found && !found->is_uniform()) return found->scales;
   }
   return {};

@@ -106,7 +106,7 @@ TEST(CalibrationFile, FieldsAreNamed) {
   EXPECT_THAT(refusal(R"({"tensors": {}})"), HasSubstr("no tensor"));
 }
 
-// What a plan takes of a file for the small net, whose values are x, a, r, b, s, c, e and y.
+// Holds what a plan takes of a file for the small net, whose values are x, a, r, b, s, c, e and y.
 struct Planned {
   std::string refusal;
   std::vector<std::string> notes;

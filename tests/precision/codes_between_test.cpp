@@ -60,7 +60,7 @@ TEST_F(CodesBetweenContractions, EveryReaderOfAValueReadsItsCodes) {
   const TypedModel all = typed(std::string(kInputs) + kRest);
   for (const char* value : {"x", "r", "b", "t", "p", "f"})
     EXPECT_THAT(readers(all, value), ElementsAre(testing::HasSubstr(fmt::format("{}/", value)))) << value;
-  EXPECT_THAT(readers(all, "r/dequantised"), ElementsAre("add", "conv_b"));
+  EXPECT_THAT(readers(all, "r/dequantized"), ElementsAre("add", "conv_b"));
   // Codes from 0 on imply what these Relus do.
   EXPECT_THAT(readers(all, "a"), ElementsAre("relu"));
   EXPECT_THAT(readers(all, "s"), ElementsAre("relu_t"));
@@ -79,7 +79,7 @@ TEST_F(CodesBetweenContractions, WhatMovesElementsKeepsTheirScale) {
     EXPECT_EQ(maker(all, codes).input(1), scale) << codes;
     EXPECT_EQ(maker(all, codes).input(2), maker(all, "t/u8").input(2)) << codes;
   }
-  EXPECT_EQ(maker(all, "f/dequantised").input(1), scale);
+  EXPECT_EQ(maker(all, "f/dequantized").input(1), scale);
   EXPECT_FLOAT_EQ(scale->constant->to_doubles()[0], 2.0 / 255);
 }
 
@@ -96,7 +96,7 @@ TEST_F(CodesBetweenContractions, ARangeThatDoesNotImplyTheReluIsNotTakenForIt) {
       typed(R"("x": {"min": -4, "max": 4}, "a": {"min": -2, "max": 2}, "r": {"min": -2, "max": 2},
     "b": {"min": -1, "max": 1}, "s": {"min": -1, "max": 3}, "t": {"min": 0, "max": 2}, "f": {"min": 0, "max": 3})");
   EXPECT_THAT(readers(all, "a"), ElementsAre("a/i8"));
-  EXPECT_THAT(readers(all, "a/dequantised"), ElementsAre("relu"));
+  EXPECT_THAT(readers(all, "a/dequantized"), ElementsAre("relu"));
   EXPECT_LT(distance(parse(kBlock), all.model), 0.05);
 }
 
@@ -122,7 +122,7 @@ TEST_F(CodesBetweenContractions, ClipsAreImpliedWhereTheCodesEndThere) {
 }
 
 // As other tools leave it: no zero point, no range of the calibration.
-TEST_F(CodesBetweenContractions, WhatTheModelQuantisesOtherwiseIsLeftAlone) {
+TEST_F(CodesBetweenContractions, WhatTheModelQuantizesOtherwiseIsLeftAlone) {
   const TypedModel all = typed(R"("x": {"min": -4, "max": 4}, "r": {"min": 0, "max": 2})",
                                R"(graph "g" (%x: f32[1, 2, 4, 4]) -> (%y) {
     const %w = f32[2, 2, 1, 1] hex"cdcccc3dcdcc4c3e9a9999be9a99193e"

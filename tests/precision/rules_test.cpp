@@ -1,4 +1,4 @@
-// What the rules make narrow, and the typed graph that follows.
+// Tests what the rules make narrow, and the typed graph that follows.
 #include "precision/typing.h"
 #include "vernier/base/file.h"
 
@@ -138,7 +138,7 @@ TEST(Rules, SizesAreReadFromNarrowValuesToo) {
   EXPECT_EQ(model.graph->outputs[1]->type.tensor.element, ElementType::kFloat);
 }
 
-TEST(Rules, WhatTheModelHasQuantisedStaysSo) {
+TEST(Rules, WhatTheModelHasQuantizedStaysSo) {
   Model model = parse_graph(R"(graph "g" (%x: f32[2, 2]) -> (%y) {
     const %w = f32[2, 2] hex"cdcccc3dcdcc4c3e9a9999be9a99193e"
     const %s = f32[] hex"0000803d"
@@ -154,7 +154,7 @@ TEST(Rules, WhatTheModelHasQuantisedStaysSo) {
   EXPECT_EQ(plan.layers.at("p").compute, ElementType::kInt8);
 }
 
-TEST(Rules, RangesPlaceQuantisation) {
+TEST(Rules, RangesPlaceQuantization) {
   const TemporaryFolder folder;
   write_file(folder.path() / "scales.json",
              R"({"tensors": {"x": {"min": -4, "max": 4}, "r": {"min": 0, "max": 16}}})");

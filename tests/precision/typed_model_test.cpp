@@ -54,7 +54,7 @@ TEST(TypedModel, AnOperatorThatOnnxHasNotInTheTypeComputesFloatsAndRounds) {
   })");
   ASSERT_FALSE(opset_of_type("Einsum", bf16));
   const TypedModel typed = typed_model(model, lowered_to(bf16));
-  // What the MatMul stores is narrow already; what Einsum makes is rounded for the next.
+  // The MatMul stores a narrow type already; Einsum's result is rounded for the next node.
   EXPECT_EQ(types(*typed.model.graph),
             "Cast:bf16 MatMul:bf16 Cast:f32 Einsum:f32 Cast:bf16 MatMul:bf16 Cast:f32");
   // The same model with types that an engine may give.

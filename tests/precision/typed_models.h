@@ -1,4 +1,4 @@
-// What tests of typed models share.
+// Tests of typed models share this.
 #pragma once
 
 #include "precision/typing.h"
@@ -24,8 +24,8 @@ inline Model small_net() {
   })");
 }
 
-// What the file declares is what the plan says: for contractions what they multiply, for all what they store.
-// In a file each node stands for itself.
+// The file declares what the plan says: for contractions what they multiply, for all what they store. In a
+// file each node stands for itself.
 inline void expect_declared(const TypedModel& typed) {
   const auto file = clone(*typed.model.graph);
   for (const auto& node : file->nodes()) node->provenance = {node->name};

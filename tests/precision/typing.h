@@ -1,4 +1,4 @@
-// What tests of precision share: a model, its plan, and the typed graph.
+// Tests of precision share this: a model, its plan, and the typed graph.
 #pragma once
 
 #include <gmock/gmock.h>

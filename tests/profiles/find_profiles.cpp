@@ -13,7 +13,7 @@ using namespace vernier;
 
 namespace {
 
-// Of an input: tuning with larger ones takes long.
+// An input has at most so many, because tuning with larger ones takes long.
 constexpr int64_t kMostElements = int64_t{1} << 19;
 
 std::string joined(const std::vector<DimRange>& ranges, int64_t DimRange::*size) {

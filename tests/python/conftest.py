@@ -1,4 +1,4 @@
-"""What the tests of the Python package share. pytest runs them with the package of a build folder on its path."""
+"""The tests of the Python package share this. pytest runs them with the package of a build folder on its path."""
 
 import pathlib
 
@@ -31,7 +31,7 @@ def images():
 
 @pytest.fixture
 def chain(tmp_path):
-    """y = softmax(relu(x @ w + b)): small, with a plan, culprits and a price of bf16."""
+    """y = softmax(relu(x @ w + b)): small, with a plan, root causes and a price of bf16."""
     random = np.random.default_rng(1)
     nodes = [
         helper.make_node("Gemm", ["x", "w", "b"], ["h"], "gemm"),

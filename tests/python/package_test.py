@@ -1,4 +1,4 @@
-"""What the package promises as a whole: its names, types for other tools, and one stable interface of Python."""
+"""Tests what the package promises as a whole: its names, types for other tools, and one stable interface of Python."""
 
 import inspect
 import pathlib

@@ -16,7 +16,7 @@ Reduction reduced(const ReproCase& whole, FakeOracle& oracle, bool anonymise = f
   return reduce(whole, oracle.judge(whole), oracle, options);
 }
 
-// What is left must be a model that runs, on the inputs that are left.
+// The rest must be a model that runs, on the inputs that are left.
 void expect_runs(const Reduction& reduction) {
   EXPECT_NO_THROW(run_reference(reduction.result.model, reduction.result.inputs));
 }

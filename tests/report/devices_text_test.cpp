@@ -1,4 +1,4 @@
-// What build and inspect say of devices.
+// Tests what build and inspect say of devices.
 #include <gmock/gmock.h>
 
 #include "vernier/report/build_report.h"

@@ -52,7 +52,7 @@ TEST(FallbackText, JsonHasTheShare) {
   EXPECT_EQ(
       nlohmann::json::parse(build_json(build_with(FallbackShare{2, 0.25})))["plans"][0]["fallback_share"],
       0.25);
-  // What could not be measured is not taken for nothing.
+  // A time that could not be measured is not taken for nothing.
   EXPECT_TRUE(nlohmann::json::parse(build_json(build_with({})))["plans"][0]["fallback_share"].is_null());
   EXPECT_THAT(build_text(build_with({}), false), Not(HasSubstr("fallbacks")));
 }

@@ -220,14 +220,14 @@ TEST(Decisions, ThatDifferClearlyFailWhateverNoiseTurnsOver) {
   EXPECT_EQ(decided(floor, ElementType::kFloat, a, floors, floors).verdict, Verdict::kPass);
 }
 
-std::vector<double> halves(const std::vector<double>& a) {
+std::vector<double> half_of(const std::vector<double>& a) {
   return {std::nearbyint(a[0] / 0.5), std::nearbyint(a[1] / 0.5)};
 }
 
-TEST(Decisions, OfQuantisedOutputsMayBeTies) {
-  const std::string quantise = "%y: u8[2] = QuantizeLinear(%a, %s) version 13";
+TEST(Decisions, OfQuantizedOutputsMayBeTies) {
+  const std::string quantize = "%y: u8[2] = QuantizeLinear(%a, %s) version 13";
   const std::vector<double> a{0.7500001, 5};
-  const auto tie = decided(quantise, ElementType::kUint8, a, halves, [](const std::vector<double>& x) {
+  const auto tie = decided(quantize, ElementType::kUint8, a, half_of, [](const std::vector<double>& x) {
     return std::vector<double>{1, std::nearbyint(x[1] / 0.5)};
   });
   EXPECT_EQ(tie.verdict, Verdict::kPass);
@@ -241,7 +241,7 @@ TEST(Decisions, OfQuantisedOutputsMayBeTies) {
                                       +[](const std::vector<double>&) {
                                         return std::vector<double>{3, 10};
                                       }})
-    EXPECT_EQ(decided(quantise, ElementType::kUint8, a, halves, wrong).verdict, Verdict::kFail);
+    EXPECT_EQ(decided(quantize, ElementType::kUint8, a, half_of, wrong).verdict, Verdict::kFail);
 }
 
 }  // namespace

@@ -98,38 +98,38 @@ Tensor codes(Dims dims, const std::vector<int64_t>& values) {
 }
 
 // One element of scale 1/2 and zero point 10.
-bool quantised_tie(double x, double error, int64_t expected, int64_t got, bool is_shown = true) {
+bool quantized_tie(double x, double error, int64_t expected, int64_t got, bool is_shown = true) {
   const Model model = graph("%x: f32[1], %s: f32[], %z: i8[]",
                             "%y: i8[1] = QuantizeLinear(%x, %s, %z) version 19 @\"q\" from [\"q\"]");
-  auto quantised = operand({1}, {x}, error);
-  quantised->is_shown = is_shown;
-  return find_tie(only_node(model), {quantised, operand({}, {0.5}, 0), operand({}, {10}, 0)},
+  auto quantized = operand({1}, {x}, error);
+  quantized->is_shown = is_shown;
+  return find_tie(only_node(model), {quantized, operand({}, {0.5}, 0), operand({}, {10}, 0)},
                   codes({1}, {expected}), codes({1}, {got}))
       .has_value();
 }
 
-TEST(Ties, OfAQuantisationAreBesideTheMiddleOfTwoSteps) {
-  EXPECT_TRUE(quantised_tie(0.7499, 1e-3, 11, 12));
-  EXPECT_FALSE(quantised_tie(0.74, 1e-3, 11, 12));
-  EXPECT_FALSE(quantised_tie(0.7499, 1e-3, 11, 13));
-  EXPECT_FALSE(quantised_tie(0.7499, 1e-3, 11, 10));
-  EXPECT_FALSE(quantised_tie(90, 1e-3, 127, 126));  // saturated: far from the middle
+TEST(Ties, OfAQuantizationAreBesideTheMiddleOfTwoSteps) {
+  EXPECT_TRUE(quantized_tie(0.7499, 1e-3, 11, 12));
+  EXPECT_FALSE(quantized_tie(0.74, 1e-3, 11, 12));
+  EXPECT_FALSE(quantized_tie(0.7499, 1e-3, 11, 13));
+  EXPECT_FALSE(quantized_tie(0.7499, 1e-3, 11, 10));
+  EXPECT_FALSE(quantized_tie(90, 1e-3, 127, 126));  // saturated: far from the middle
 }
 
 // An engine may multiply by the reciprocal of the scale; but of what lies in the middle the standard says
 // what becomes.
-TEST(Ties, OfAQuantisationNeedNoErrorButThatOfItsArithmetic) {
-  EXPECT_TRUE(quantised_tie(0.7500001, 0, 12, 11));
-  EXPECT_FALSE(quantised_tie(0.7502, 0, 12, 11));
-  EXPECT_FALSE(quantised_tie(0.75, 0, 12, 11));
+TEST(Ties, OfAQuantizationNeedNoErrorButThatOfItsArithmetic) {
+  EXPECT_TRUE(quantized_tie(0.7500001, 0, 12, 11));
+  EXPECT_FALSE(quantized_tie(0.7502, 0, 12, 11));
+  EXPECT_FALSE(quantized_tie(0.75, 0, 12, 11));
 }
 
-TEST(Ties, OfAQuantisationAreNotExplainedByMuchNoise) {
-  EXPECT_TRUE(quantised_tie(0.74, 1, 11, 12, false));
-  EXPECT_FALSE(quantised_tie(0.7, 1, 11, 12, false));
+TEST(Ties, OfAQuantizationAreNotExplainedByMuchNoise) {
+  EXPECT_TRUE(quantized_tie(0.74, 1, 11, 12, false));
+  EXPECT_FALSE(quantized_tie(0.7, 1, 11, 12, false));
 }
 
-TEST(Ties, OfAQuantisedProductNeedTheSameOperands) {
+TEST(Ties, OfAQuantizedProductNeedTheSameOperands) {
   const Model model = graph(
       "%a: i8[1, 2], %as: f32[], %az: i8[], %b: i8[2, 1], %bs: f32[], %bz: i8[], %ys: f32[], %yz: i8[]",
       "%y: i8[1, 1] = QLinearMatMul(%a, %as, %az, %b, %bs, %bz, %ys, %yz) version 10 @\"q\" from [\"q\"]");
@@ -146,7 +146,7 @@ TEST(Ties, OfAQuantisedProductNeedTheSameOperands) {
   EXPECT_FALSE(tie(0.1000001, 1));
 }
 
-TEST(Ties, OfAQuantisationToFloatsAreNone) {
+TEST(Ties, OfAQuantizationToFloatsAreNone) {
   const Model model = graph("%x: f32[1], %s: f32[], %z: f8e4m3fn[]",
                             "%y: f8e4m3fn[1] = QuantizeLinear(%x, %s, %z) version 19 @\"q\" from [\"q\"]");
   EXPECT_FALSE(is_decision(only_node(model)));

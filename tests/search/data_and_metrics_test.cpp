@@ -1,4 +1,4 @@
-// What plans are judged by: parts of the data, errors of outputs, and metrics.
+// Plans are judged by these: parts of the data, errors of outputs, and metrics.
 #include <gmock/gmock.h>
 
 #include "passes/rewriting.h"

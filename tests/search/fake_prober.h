@@ -18,7 +18,7 @@ class FakeProber : public PlanProber {
   struct Cost {
     double gain_ms = 0, error = 0;
   };
-  // Of each unit, by type.
+  // `costs` holds those of each unit, by type.
   explicit FakeProber(std::vector<std::map<ElementType, Cost>> costs) : costs_(std::move(costs)) {
     for (size_t i = 0; i < costs_.size(); ++i) {
       SearchUnit& unit = units_.emplace_back();

@@ -107,7 +107,7 @@ TEST(PlanSearch, FindsTheOptimumOfRandomModelsWhoseErrorsAreIndependent) {
   }
 }
 
-// What holds on the data that it was chosen on need not hold on others.
+// A plan that holds on the data that it was chosen on need not hold on others.
 TEST(PlanSearch, AProberThatLiesOnTheSelectionIsCaughtByConfirmation) {
   auto costs = equal_units(8);
   costs[5][kHalf].gain_ms = 3;  // the first to be lowered

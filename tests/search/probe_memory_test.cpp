@@ -1,4 +1,4 @@
-// What is probed once is not probed again, also by another process.
+// A plan that is probed once is not probed again, also by another process.
 #include "vernier/search/probe_memory.h"
 
 #include "search/fake_prober.h"

@@ -19,7 +19,7 @@ SimulatedOptions options(uint64_t seed, std::optional<DeviceFault> fault = std::
   return result;
 }
 
-// What the first run throws; empty if nothing.
+// Gives what the first run throws; empty if nothing.
 std::string error_of(Chain& chain) {
   try {
     chain.run();

@@ -79,7 +79,7 @@ TEST(DeviceConstants, AreFreedWithTheStore) {
   EXPECT_EQ(kept->bytes(), 0U);  // and what is kept does not touch the device any more
 }
 
-// Those that nobody has are forgotten, and none that somebody has.
+// Constants that nobody has are forgotten, and none that somebody has.
 TEST(DeviceConstants, ComeAndGo) {
   SimulatedDevice device;
   DeviceConstants constants;

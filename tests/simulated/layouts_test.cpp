@@ -71,7 +71,7 @@ class CopyOnHost : public Kernel {
   Layout to_;
 };
 
-// What it sees of the device, it sees plain.
+// It sees values of the device plain.
 class Host : public NoKernels {
  public:
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override {

@@ -195,7 +195,7 @@ TEST(ReplaySegments, WhatNothingSplitsIsOne) {
   EXPECT_EQ(found[0].end - found[0].first, 5U);
 }
 
-// What a real accelerator cannot capture is an error here.
+// Work that a real accelerator cannot capture is an error here.
 TEST(SimulatedCapture, TakesNothingOfTheHostAndNoOtherStream) {
   SimulatedDevice device({.streams = 1});
   SimulatedStream stream(device), other(device);

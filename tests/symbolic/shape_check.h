@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// What runs found, summed up.
+// Sums up what runs found.
 struct ShapeFindings {
   size_t runs = 0, values = 0;
   // Values with a size that only running can tell, by the operators that made it so.

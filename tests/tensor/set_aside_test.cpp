@@ -19,7 +19,7 @@ Tensor counted(int64_t size, double first) {
   return Tensor::from_doubles(ElementType::kFloat, {size}, values);
 }
 
-// Of files that this process has mapped, now. (Of all else sanitizers keep what was freed.)
+// Counts the files that this process has mapped now. (Sanitizers keep what else was freed.)
 size_t resident_bytes() {
   size_t all = 0, resident = 0, of_files = 0;
   std::ifstream("/proc/self/statm") >> all >> resident >> of_files;

@@ -20,10 +20,10 @@ from transformers_test import free_sizes, input_sizes, taken
 
 # Batch, sequence, past, encoder's sequence. Up to 64 rows: of more, products of known sizes are not joined.
 SHAPES = [(1, 1, 17, 7), (2, 5, 0, 3), (1, 33, 3, 16), (3, 20, 31, 9)]
-# What the others do depends on how much of the graph is arithmetic of sizes.
+# Only these are counted: what the others do depends on how much of the graph is arithmetic of sizes.
 PASSES = {"recognise-attention", "join-products", "recognise-gelu", "recognise-layer-norm", "recognise-rms-norm", "recognise-silu"}
 
-# What makes positions and masks, which are constants where sizes are known.
+# These make positions and masks, which are constants where sizes are known.
 OF_SIZES = {f"cpu:{name}" for name in ("concat", "empty", "expand", "fill", "gather", "pointwise", "range", "slice", "trilu")}
 
 
@@ -48,7 +48,7 @@ def differences(vernier: pathlib.Path, kind: str, shape: tuple, options: list[st
 
 
 def on_demand(vernier: pathlib.Path, kind: str, work: pathlib.Path) -> list[str]:
-    """What differs between plans of known sizes and those that an engine makes of them, which was built for others."""
+    """Finds what differs between plans of known sizes and those that an engine makes of them, which was built for others."""
     model, engine, report = make(kind), work / "model.engine", work / "report.json"
     shapes = taken(model, SHAPES)
     sizes = [",".join(input_sizes(model, free_sizes(shape))) for shape in shapes]

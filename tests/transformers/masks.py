@@ -60,7 +60,7 @@ def causal_flags(g: Writer, mask: str, batch: str, queries: str, past: str) -> s
 
 
 def causal_of_buffer(g: Writer, triangle: str, q: str, k: str):
-    """Of GPT-2: rows and columns of a stored triangle, by the lengths of queries and keys; gives the edit of the scores."""
+    """Makes the mask of GPT-2: rows and columns of a stored triangle, by the lengths of queries and keys; gives the edit of the scores."""
     queries, keys = g.size(q, 2), g.size(k, 2)
     first = g.unsqueeze(g.node("Sub", keys, queries), 0)
     rows = g.slice(triangle, 2, first, g.unsqueeze(keys, 0))

@@ -41,7 +41,7 @@ class Negation : public Kernel {
 
 bool memory_is_damaged = false;
 
-// What the kernels of a tactic do before they compute.
+// Says what the kernels of a tactic do before they compute.
 std::map<std::string, std::function<void()>> deeds() {
   return {{"sound", nullptr},
           {"slow", [] { ::usleep(2000); }},
@@ -219,7 +219,7 @@ TEST_F(IsolatedTrials, RunWithTheNumberOfThreadsOfTheCaller) {
   EXPECT_EQ(tuner.results().at(0).records.at("").quarantine, "");
 }
 
-// What the nodes of a group are computed by is found, and kept, by the parent.
+// The parent finds, and keeps, the tactics of the nodes of a group.
 TEST_F(IsolatedTrials, GroupsThatRunAsTheirNodes) {
   Node* last = add(node_->outputs[0], "z");
   graph_.outputs = {last->outputs[0]};

@@ -43,7 +43,7 @@ TEST(TimingCache, KeepsWhatOtherDevicesTook) {
   EXPECT_TRUE(again.verdicts("conv", 9).empty());  // of other weights nothing is known
 }
 
-// What other bounds called wrong may be right by these, and the reverse.
+// A kernel that other bounds called wrong may be right by these, and the reverse.
 TEST(TimingCache, VerdictsByOtherBoundsAreForgotten) {
   TemporaryFolder folder;
   const auto path = folder.path() / "times.json";

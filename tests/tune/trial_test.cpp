@@ -1,4 +1,4 @@
-// What the trial finds: how far NaN and infinities spread in kernels that split factors into terms, or
+// Tests what the trial finds: how far NaN and infinities spread in kernels that split factors into terms, or
 // transform tiles, and what a kernel reads of its working memory.
 #include "vernier/tune/trial.h"
 
@@ -67,7 +67,7 @@ struct OneRequest {
     for (const Value* output : node.outputs) result.outputs.push_back(operand(*output));
     return result;
   }
-  // What the trial says of a kernel that computes so.
+  // Gives what the trial says of a kernel that computes so.
   std::string fault(const NumericsContract& contract,
                     std::function<Floats(const std::vector<Floats>&)> function) const {
     const KernelRequest request = this->request();

@@ -287,7 +287,7 @@ class TunedProducts : public TunerTest {
     node_->inputs.push_back(graph_.add_constant("w", weight(2)));
   }
   static Tensor weight(float w) { return Tensor::from<float>(ElementType::kFloat, {1}, {w}); }
-  // What is chosen for this weight; result_ is of it.
+  // Gives the choice for this weight; result_ is of it.
   std::string choose(const std::string& tactic, float w) {
     products_.tactic = tactic;
     weight_ = weight(w);

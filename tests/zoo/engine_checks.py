@@ -1,4 +1,4 @@
-"""What models.py has judged of one model: engines against the reference, by each precision, tactic and kernel, and with a profile."""
+"""models.py has these judged of one model: engines against the reference, by each precision, tactic and kernel, and with a profile."""
 import json
 import pathlib
 import subprocess
@@ -19,7 +19,7 @@ PROFILES = []  # of --profiles: how many had sizes freed, how many move, and why
 
 
 def run_report(model: pathlib.Path, reference: str, engines: list[str], data: list[str], work: pathlib.Path) -> dict | str:
-    """What `vernier run` reports of the engines against the reference, or `FAIL …`."""
+    """Gives what `vernier run` reports of the engines against the reference, or `FAIL …`."""
     report = work / "report.json"
     report.unlink(missing_ok=True)  # of another run
     command = [VERNIER, "run", model, reference, *engines, *data, "--json", report, "--quiet"]
@@ -60,7 +60,7 @@ def verdict_of(result: dict | str, judged: str = "", leaving_out: tuple[str, ...
 
 
 def verdicts(model: pathlib.Path, reference: str, engines: list[str], data: list[str], work: pathlib.Path, judged: str = "") -> str:
-    # What was recorded is ONNX Runtime's, which is judged without --cpu.
+    # The recorded run is ONNX Runtime's, which is judged without --cpu.
     return verdict_of(run_report(model, reference, engines, data, work), judged, ("expected",) if engines is CPU else ())
 
 
@@ -76,14 +76,14 @@ def price(report: pathlib.Path) -> float:
     return max(errors, default=float("nan"))
 
 
-def is_quantised(model: pathlib.Path) -> bool:
+def is_quantized(model: pathlib.Path) -> bool:
     operators = {node.op_type for node in onnx.load(model, load_external_data=False).graph.node}
     return any("Quant" in op or "Integer" in op for op in operators)
 
 
 def narrowed(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
     """bf16 and fp16: the engine against what its plan promises; what the plan costs is a remark, and no matter of right or wrong."""
-    if is_quantised(model):
+    if is_quantized(model):
         return ""
     remarks = []
     for precision in ("bf16", "fp16"):

@@ -1,4 +1,4 @@
-"""What models.py judges of exported plans: ONNX Runtime on the typed file against the reference, which rounds as the file declares, or the
+"""models.py judges exported plans by this: ONNX Runtime on the typed file against the reference, which rounds as the file declares, or the
 operator that it has no kernel for; and the reference of the file by what an engine of the model promises by the same plan."""
 import json
 import pathlib
@@ -50,10 +50,10 @@ def ranges(model: pathlib.Path, feeds: list[dict], work: pathlib.Path) -> pathli
 
 
 def calibrated(model: pathlib.Path, data: list[str], work: pathlib.Path) -> pathlib.Path | None:
-    """Of models that compute in float16, or inside of an If; None where int8 quantises nothing."""
+    """Checks models that compute in float16, or inside of an If; None where int8 quantizes nothing."""
     scales = work / "scales.json"
     done = subprocess.run([VERNIER, "calibrate", model, *data, "--method", "minmax", "-o", scales, "--quiet"], capture_output=True, text=True)
-    if done.returncode == 2 and "nothing that int8 quantises" in done.stderr:
+    if done.returncode == 2 and "nothing that int8 quantizes" in done.stderr:
         return None
     return scales  # what export says of it if there is none is a verdict
 
@@ -126,16 +126,16 @@ def one(model: pathlib.Path, options: list[str], data: list[str], work: pathlib.
 
 
 def exported(model: pathlib.Path, data: list[str], feeds: list[dict], work: pathlib.Path) -> str:
-    """Every narrow type in turn. A model that is quantised or computes in narrow types itself has its plan already."""
+    """Every narrow type in turn. A model that is quantized or computes in narrow types itself has its plan already."""
     nodes = onnx.load(model, load_external_data=False).graph.node
     if any("Quant" in node.op_type or "Integer" in node.op_type for node in nodes):
-        COUNTS.append("quantised models, left alone")
-        return "quantised already"
+        COUNTS.append("quantized models, left alone")
+        return "quantized already"
     remarks = []
     for name, options in (("bf16", ["--bf16"]), ("fp16", ["--fp16"]), ("int8", ["--int8", "--calibration"])):
         scales = (ranges(model, feeds, work) or calibrated(model, data, work)) if name == "int8" else None
         if name == "int8" and scales is None:
-            verdict = "nothing to quantise"
+            verdict = "nothing to quantize"
         else:
             verdict = one(model, [*options, *([str(scales)] if scales else [])], data, work)
         COUNTS.append(f"{name}: {verdict.split(',')[0].split(':')[0]}")

@@ -2,7 +2,7 @@
 """Diagnoses sound engines of real models: healthy.py SHARED [--engine NAME]... [--table FILE] [--limit SECONDS] [--jobs N] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons, and for every kind of engine, `vernier diagnose` must find
-nothing: exit 0, or a model that is ill-conditioned by its own evidence, and no culprit but nodes of which it says that the model is to
+nothing: exit 0, or a model that is ill-conditioned by its own evidence, and no root cause but nodes of which it says that the model is to
 blame, and not the engine; or, in float16, values of the model that this type does not hold; or, in int8, a plan that costs the model more
 than rounding explains, as scales do that serve one sample and not the other, those that a model has itself, too. All else is a false
 alarm. Beside that the bounds are told: how many times the error that was met they are, whose median is to be at most 30, for a bound that
@@ -75,7 +75,7 @@ def diagnose(model: pathlib.Path, engine: list[str], data: list[str], limit: flo
         except subprocess.TimeoutExpired:
             return {"error": f"not done after twice its budget of {limit:.0f} s"}
         except subprocess.CalledProcessError as failure:
-            known = failure.returncode == 2 and "nothing that int8 quantises" in failure.stderr
+            known = failure.returncode == 2 and "nothing that int8 quantizes" in failure.stderr
             return {"none" if known else "error": f"calibrate: exit {failure.returncode}: {failure.stderr.strip()[-300:]}"}
         if done.returncode not in (0, 1) or not report.exists():
             return {"error": f"exit {done.returncode}: {done.stderr.strip()[-300:]}"}
@@ -140,7 +140,7 @@ class Table:
         self.file.write_text(self.text())
 
     def summary(self, engine: str) -> list[str]:
-        """Of one engine, or of "all"."""
+        """Summarises one engine, or "all"."""
         own = [row for row in self.rows if engine in (row[1], "all")]
         models = {(row[0], row[1]) for row in own}
         alarms = {(row[0], row[1]) for row in own if row[5] == "alarm"}

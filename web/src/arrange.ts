@@ -34,7 +34,7 @@ export interface Arrangement {
   height: number;
 }
 
-// Of each level with what is open in it, as long as that stays.
+// Keeps the layout of each level with what is open in it, as long as that stays.
 const kept = new WeakMap<Box, { key: string; arrangement: Arrangement }>();
 
 function keyOf(level: Box, open: ReadonlySet<Box>): string {

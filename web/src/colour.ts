@@ -7,7 +7,7 @@ export interface Scale {
   largest: number;
 }
 
-// Of what is positive; null where nothing is.
+// Takes positive numbers; null where there are none.
 export function scaleOf(values: Iterable<number | null>): Scale | null {
   let least = Infinity;
   let largest = 0;

@@ -1,4 +1,4 @@
-// What differs between two reports.
+// Finds what differs between two reports.
 import { asNumber, comparisonsOf, networkOf, typeOf } from "./network";
 import type { Payload } from "./types";
 

@@ -1,4 +1,4 @@
-// What `evaluate` found: values of runners, and what they differ by on the same rows.
+// Shows what `evaluate` found: values of runners, and what they differ by on the same rows.
 import type { JSX } from "preact";
 import { figureText } from "./format";
 import { asNumber } from "./network";

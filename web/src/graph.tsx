@@ -180,7 +180,7 @@ export function GraphView({ state }: { state: State }): JSX.Element {
       if (fitted.current === null) requestAnimationFrame(() => performance.mark("vernier: network drawn"));
       if (fitted.current !== level) fit(level);
       else if (before && after && state.shown.value === null) {
-        // What was opened stays where it is, unless it would reach out of sight.
+        // The opened box stays where it is, unless it would reach out of sight.
         const { x, y, scale } = view.value;
         const width = frame.current!.getBoundingClientRect().width;
         const stays = x + before.x * scale;

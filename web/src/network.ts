@@ -115,9 +115,9 @@ function edgesOf(data: GraphData): Edge[] {
   return edges;
 }
 
-const quantising = new Set(["QuantizeLinear", "DequantizeLinear", "com.microsoft::QuantizeLinear", "com.microsoft::DequantizeLinear"]);
+const quantizing = new Set(["QuantizeLinear", "DequantizeLinear", "com.microsoft::QuantizeLinear", "com.microsoft::DequantizeLinear"]);
 const ofSizes = new Set(["Shape", "Size"]);
-// What exporters compute sizes by.
+// Exporters compute sizes by these.
 const onSizes = new Set([
   "Gather", "Slice", "Concat", "Unsqueeze", "Squeeze", "Cast", "Add", "Sub", "Mul", "Div", "Mod", "Floor", "Ceil", "Neg", "Min", "Max",
   "ReduceProd", "ReduceSum", "ReduceMax", "Equal", "Less", "Greater", "Where", "Identity", "Range", "ConstantOfShape", "Reshape", "Split",
@@ -133,7 +133,7 @@ function markHidden(network: Network): void {
     const op = leaf.data.op;
     const read = makers.get(leaf.index) ?? [];
     const all = (...kinds: Hidden[]) => read.every((from) => from >= 0 && kinds.includes(network.leaves[from]!.hidden!));
-    if (quantising.has(op)) leaf.hidden = "q/dq";
+    if (quantizing.has(op)) leaf.hidden = "q/dq";
     else if (ofSizes.has(op)) leaf.hidden = "shape arithmetic";
     else if (read.length === 0 && (leaf.data.inputs.length === 0 || op === "Constant")) leaf.hidden = "constant";
     else if (read.length > 0 && onSizes.has(op) && all("shape arithmetic", "constant"))

@@ -1,4 +1,4 @@
-// What is known of the box that is selected.
+// Shows what is known of the box that is selected.
 import type { JSX } from "preact";
 import { Bars, histogramBars } from "./charts";
 import { countText, figureText, percentText } from "./format";

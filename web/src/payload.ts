@@ -23,7 +23,7 @@ function checked(value: unknown): Payload {
 
 const block = /<script type="application\/gzip;base64" id="payload">([^<]*)<\/script>/;
 
-// Of another file: a page, or the JSON of a report.
+// Reads another file: a page, or the JSON of a report.
 export async function unpackFile(text: string): Promise<Payload> {
   const found = block.exec(text);
   if (found) return unpack(found[1] ?? "");

@@ -9,7 +9,7 @@ export interface Hit {
 
 const mostHits = 12;
 
-// What begins with the words comes before what holds them.
+// Names that begin with the words come before names that hold them.
 export function searched(network: Network, query: string): Hit[] {
   const wanted = query.trim().toLowerCase();
   if (wanted === "") return [];

@@ -1,4 +1,4 @@
-// What each verb has to tell beside the network.
+// Shows what each verb has to tell beside the network.
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Bars, latencyBars, ParetoFront, type FrontPoint } from "./charts";

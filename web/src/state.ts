@@ -1,4 +1,4 @@
-// What the page shows now.
+// Holds what the page shows now.
 import { batch, computed, signal } from "@preact/signals";
 import { scaleOf, type Scale } from "./colour";
 import { hierarchyOf, type Box, type Hierarchy } from "./hierarchy";
@@ -33,7 +33,7 @@ export class State {
     if (failing >= 0) this.comparison.value = failing;
   }
 
-  // Those that there are figures for.
+  // Lists the measures that there are figures for.
   heats(): Heat[] {
     const leaves = this.network?.leaves ?? [];
     const some: Heat[] = [];

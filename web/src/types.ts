@@ -1,7 +1,7 @@
-// What a page is given: the payload of docs/page.md. Names in it come from a model and may be anything.
+// A page is given this: the payload of docs/page.md. Names in it come from a model and may be anything.
 
 export type Verdict = "pass" | "mistrusted" | "not_compared" | "fail" | "";
-// What JSON has no number for is spelled out.
+// Numbers that JSON does not have are spelled out.
 export type Figure = number | "nan" | "inf" | "-inf";
 
 export interface Payload {
@@ -145,7 +145,7 @@ export interface EvaluatedDifference {
   flipped: { sample: number; row: number; origin: string; baseline: Figure; runner: Figure; lost: Figure }[];
 }
 
-// Of every verb; keys that a verb does not write are missing.
+// Every verb writes this; keys that a verb does not write are missing.
 export interface Report {
   schema: string;
   version: number;

@@ -11,14 +11,14 @@ from .results import read_sections, reason, write_sections
 from .vernier_cli import built, key, vernier
 
 RUNNER = f"{sys.executable} {pathlib.Path(__file__).parents[1] / 'openvino_runner.py'}"
-# What each table is run with: options of the build, of the peers; whether the model is the quantised one; images at a time.
+# Each table is run with these: options of the build, of the peers; whether the model is the quantized one; images at a time.
 TABLES = {
     "fp32": {"build": [], "openvino": "f32"},
     "fp32 exact": {"build": ["--forbid", "approximate"], "openvino": "f32"},
     "fp32 batch 8": {"build": [], "openvino": "f32", "batch": 8},
     "fp32 batch 32": {"build": [], "openvino": "f32", "batch": 32},
     "bf16": {"build": ["--bf16"], "openvino": "bf16"},
-    "int8": {"build": [], "openvino": "f32", "quantised": True},
+    "int8": {"build": [], "openvino": "f32", "quantized": True},
 }
 limit: list[str] = []  # --isa LEVEL, of each command that makes or runs an engine
 
@@ -52,7 +52,7 @@ def accuracy(name: str, table: dict, source: pathlib.Path, engine: pathlib.Path,
 
 
 def costs(report: dict, count: int = 3) -> str:
-    """What the time goes to, by kernel."""
+    """Says what the time goes to, by kernel."""
     sums: dict[str, float] = {}
     for step in report.get("profile", {}).get("steps", []):
         kind = step["kernel"] or "reference"
@@ -65,7 +65,7 @@ def costs(report: dict, count: int = 3) -> str:
 def row(table_name: str, name: str) -> str:
     table, target = TABLES[table_name], models.TARGETS[table_name][name]
     skeleton = models.skeleton(name)
-    source = models.quantised(name) if table.get("quantised") else skeleton
+    source = models.quantized(name) if table.get("quantized") else skeleton
     data = [word for text in models.shapes(name, table.get("batch", 1)) for word in ("--shapes", text)]
     file = key(f"{name} {table_name}")
     # bf16 is asked of OpenVINO alone: ONNX Runtime has none on the CPU.

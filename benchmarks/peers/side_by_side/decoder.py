@@ -21,7 +21,7 @@ def caches_of(model: generated.Model, capacity: int) -> engines.Caches:
 
 
 def weight_bytes(model: generated.Model) -> int:
-    """Of what a token multiplies: embeddings are read by the row, and small constants do not count."""
+    """Counts what a token multiplies: embeddings are read by the row, and small constants do not count."""
     import onnx
 
     graph = onnx.load(model.path, load_external_data=False).graph

@@ -29,7 +29,7 @@ def feeds(model: Model, batch: int, length: int) -> Feeds:
 
 
 def loads(model: Model, arguments, longest: int, batch: int) -> tuple[dict[str, dict], str]:
-    """What each engine is loaded with, and the verdict of Vernier's."""
+    """Gives what each engine is loaded with, and the verdict of Vernier's."""
     options = []
     for flag, (count, length) in {"--min-shapes": (1, SHORTEST), "--opt-shapes": (1, 128), "--max-shapes": (batch, longest)}.items():
         options += [flag, ",".join(f"{name}:{count}x{length}" for name in model.inputs)]

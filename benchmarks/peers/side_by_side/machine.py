@@ -27,7 +27,7 @@ def name(isa: str = "") -> str:
 
 
 def commit() -> str:
-    """What was measured. A pack is no repository: it has the name in a file."""
+    """Names the commit that was measured. A pack is no repository: it has the name in a file."""
     written = ROOT / "commit"
     if written.exists():
         return written.read_text().strip()

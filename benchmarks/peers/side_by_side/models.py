@@ -8,7 +8,7 @@ import numpy as np
 from .paths import ROOT, SHARED
 
 FILLED = ROOT / "build/skeletons"
-QUANTISED = ROOT / "build/quantised"
+QUANTISED = ROOT / "build/quantized"
 
 IMAGE = {"input": (3, 224, 224)}  # sizes behind the batch
 SKELETONS = {
@@ -55,7 +55,7 @@ def draw(name: str, batch: int = 1, random: np.random.Generator | None = None) -
     return {tensor: random.standard_normal(dims, np.float32) for tensor, dims in sizes(name, batch).items()}
 
 
-def quantised(name: str) -> pathlib.Path:
+def quantized(name: str) -> pathlib.Path:
     """The model in Q/DQ form: per channel, signed weights, ranges of a few random samples."""
     import onnx
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
@@ -74,7 +74,7 @@ def quantised(name: str) -> pathlib.Path:
             return samples.pop(0) if samples else None
 
     prepared = target.with_name("prepared.onnx")
-    onnx.save(onnx.load(source), prepared)  # with its weights in one file, as the quantiser wants it
+    onnx.save(onnx.load(source), prepared)  # with its weights in one file, as the quantizer wants it
     quant_pre_process(str(prepared), str(prepared), skip_symbolic_shape=True)
     quantize_static(str(prepared), str(target), Samples(), quant_format=QuantFormat.QDQ, per_channel=True,
                     activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)

@@ -26,7 +26,7 @@ processes it says how quiet the machine was.
 
 
 class Watch:
-    """What the windows of one engine saw of the machine: seconds, of the busy loops' processor, and of tasks that waited."""
+    """Counts what the windows of one engine saw of the machine: seconds, of the busy loops' processor, and of tasks that waited."""
 
     def __init__(self):
         self.wall = self.busy = self.waited = 0.0
@@ -71,7 +71,7 @@ def row(name: str, hosts: dict[str, Host], loops: int, verdict: str, arguments) 
 
 
 def rows(name: str, arguments) -> dict[int, list[str]]:
-    """Of one model, by the number of busy processes. The engine is built while none is there."""
+    """Measures one model, by the number of busy processes. The engine is built while none is there."""
     threads, precision = len(machine.cores()), arguments.precision
     model = models.skeleton(name)
     options = [word for shape in models.shapes(name) for word in ("--opt-shapes", shape)] + (["--bf16"] if precision == "bf16" else [])

@@ -1,4 +1,4 @@
-"""What a bare machine needs to make the table of threads: no network, no compiler, no package but Python. See benchmarks/peers/threads."""
+"""Packs what a bare machine needs to make the table of threads: no network, no compiler, no package but Python. See benchmarks/peers/threads."""
 import argparse
 import fnmatch
 import pathlib
@@ -16,7 +16,7 @@ LIMIT = 60 << 20  # bytes of a pack
 HERE = pathlib.Path(__file__).resolve().parent
 WHEELS = ("onnxruntime", "openvino", "numpy")
 PLATFORMS = ("manylinux_2_31_x86_64", "manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
-# Of the wheels what no engine on a CPU loads to read an ONNX model and run it. ONNX Runtime's module for Python holds all of the library.
+# No engine on a CPU loads these parts of the wheels to read an ONNX model and run it. ONNX Runtime's module for Python holds all of the library.
 LEFT_OUT = ("openvino/libs/*gpu*", "openvino/libs/*npu*", "openvino/libs/*auto*", "openvino/libs/*hetero*", "openvino/libs/*template*",
             "openvino/libs/*tensorflow*", "openvino/libs/*pytorch*", "openvino/libs/*paddle*", "openvino/libs/*jax*",
             "openvino/libs/*intel_gna*", "openvino/libs/*OpenCL*", "openvino/libs/*gguf*", "openvino/libs/*.xml", "openvino/libs/*.json", "openvino/include/*", "openvino/cmake/*", "openvino/tools/*",

@@ -28,5 +28,5 @@ def write_sections(path: pathlib.Path, head: str, sections: dict[str, str], orde
 
 
 def reason(error: Exception) -> str:
-    """What a table says of a row that failed: of this repository's files, not of where it lies."""
+    """Writes what a table says of a row that failed: it names this repository's files, not of where it lies."""
     return f"failed: {error}".replace(f"{ROOT}/", "").replace("\n", " ").replace("|", "/")[:200]

@@ -1,4 +1,4 @@
-"""What the times of interleaved runs tell: percentiles, and ratios with the interval that holds 95 % of bootstrapped ones."""
+"""Summarises the times of interleaved runs: percentiles, and ratios with the interval that holds 95 % of bootstrapped ones."""
 import dataclasses
 import time
 
@@ -42,7 +42,7 @@ def milliseconds(rounds: Rounds, percent: float) -> str:
 
 
 def ratio(ours: Rounds, theirs: Rounds, percent: float, peer: str = "") -> Ratio:
-    """Of a percentile over all rounds. Whole rounds are resampled, of both engines alike: what disturbs a round disturbs both."""
+    """Gives the interval of a percentile over all rounds. Whole rounds are resampled, of both engines alike: what disturbs a round disturbs both."""
     random = np.random.default_rng(1)
     drawn = []
     for _ in range(RESAMPLES if len(ours) > 1 else 0):

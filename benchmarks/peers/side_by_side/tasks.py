@@ -1,4 +1,4 @@
-"""What the process of an engine is asked to do. Each takes the engine first, and times by its own clock."""
+"""The process of an engine is asked to do these tasks. Each takes the engine first, and times by its own clock."""
 import threading
 import time
 

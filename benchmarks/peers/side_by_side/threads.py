@@ -30,7 +30,7 @@ NOT_REACHED = "not reached in the time of this run"
 
 
 def sources(name: str, precision: str, threads: int, cores: list[int]) -> tuple[dict[str, dict], str]:
-    """What each engine is loaded with, and the verdict of Vernier's, which is built here, on the cores that it will run on."""
+    """Gives what each engine is loaded with, and the verdict of Vernier's, which is built here, on the cores that it will run on."""
     options = [word for shape in models.shapes(name) for word in ("--opt-shapes", shape)] + (["--bf16"] if precision == "bf16" else [])
     model = models.skeleton(name)
     engine_file, verdict = built(key(f"{name} threads {precision} {threads}"), model, [*options, "--threads", threads], cores)

@@ -36,7 +36,7 @@ def built(name: str, source: pathlib.Path, options: list, cores: list[int] | Non
 
 
 def verdict_of(report: dict) -> str:
-    """Of a report of `build --json`, with the approximate tactics that the verdict has cost."""
+    """Reads a report of `build --json`, with the approximate tactics that the verdict has cost."""
     verdict = report["accuracy"]["verdict"]
     given_up = next((note for note in report["notes"] if "given up" in note), "")
     if found := re.search(r"in (\d+) nodes.*given up in (\d+) of them", given_up):

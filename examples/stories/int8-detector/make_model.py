@@ -17,13 +17,13 @@ PLACES = (SIDE // 4) ** 2
 
 
 class Detector:
-    """`ranges`: smallest and largest value of what is to be quantised, by name."""
+    """`ranges`: smallest and largest value of what is to be quantized, by name."""
 
     def __init__(self, ranges: dict[str, tuple[float, float]]):
         self.net, self.ranges = Builder(seed=10), ranges
 
     def in_int8(self, name: str) -> str:
-        """QuantizeLinear and DequantizeLinear behind a value that is to be quantised."""
+        """QuantizeLinear and DequantizeLinear behind a value that is to be quantized."""
         if name not in self.ranges:
             return name
         low, high = min(self.ranges[name][0], 0), max(self.ranges[name][1], 0)

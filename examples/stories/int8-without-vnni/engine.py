@@ -1,4 +1,4 @@
-"""What ONNX Runtime's kernel does on an x86 processor without VNNI: its instruction multiplies unsigned with signed
+"""Does what ONNX Runtime's kernel does on an x86 processor without VNNI: its instruction multiplies unsigned with signed
 bytes, and adds two products at a time in 16 bits, where 32767 is the largest number. With --sound all sums have 32
 bits, as with VNNI.
 """

@@ -1,4 +1,4 @@
-"""Writes model.onnx, two layers in int8 as dynamic quantisation makes them, seven-bits.onnx, the same with weights in
+"""Writes model.onnx, two layers in int8 as dynamic quantization makes them, seven-bits.onnx, the same with weights in
 seven bits (reduce_range=True), and data.npz.
 """
 import pathlib

@@ -18,11 +18,11 @@ FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
 
 def blocks(weights_in, norm_in) -> Builder:
     net = Builder(seed=5)
-    halves = weights_in == HALF
+    is_half = weights_in == HALF
     of_norm = np.float16 if norm_in == HALF else np.float32
-    of_rest = np.float16 if halves else np.float32
+    of_rest = np.float16 if is_half else np.float32
     islands = weights_in != norm_in
-    x = net.op("Cast", "x", makes="x_half", to=HALF) if halves else "x"
+    x = net.op("Cast", "x", makes="x_half", to=HALF) if is_half else "x"
     for i in range(BLOCKS):
         name = lambda what: f"layers.{i}/norm/{what}"
         two, half = net.weight(name("two"), of_norm(2)), net.weight(name("half"), of_norm(0.5))

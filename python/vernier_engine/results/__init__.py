@@ -1,4 +1,4 @@
-"""What the verbs find, as objects over the JSON of the program."""
+"""Results of the verbs, as objects over the JSON of the program."""
 
 from ._base import File, PagedResult, Result
 from .engineering import (

@@ -1,4 +1,4 @@
-"""What all results share: the JSON they come from, the text that the program prints, a table for notebooks."""
+"""All results share this: the JSON they come from, the text that the program prints, a table for notebooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..files import File
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What a verb of the program found. `json` is all of it; print() shows what the program prints."""
+    """Holds what a verb of the program found. `json` is all of it; print() shows what the program prints."""
 
     json: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     text: str = field(default="", repr=False, compare=False)
@@ -33,7 +33,7 @@ class Result:
         return type(self).__name__
 
     def _rows(self) -> list[dict[str, Any]]:
-        """Of the table that `to_pandas` and notebooks show."""
+        """Gives the rows of the table that `to_pandas` and notebooks show."""
         return []
 
     def to_pandas(self) -> Any:

@@ -1,4 +1,4 @@
-"""What `build`, `bench`, `export`, `check` and `inspect` find, as objects."""
+"""Results of `build`, `bench`, `export`, `check` and `inspect`, as objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._convert import key
 
 @dataclass(frozen=True)
 class Types:
-    """What a node computes, accumulates and stores in; "-" where bits are moved, or nothing is stored."""
+    """Says what a node computes, accumulates and stores in; "-" where bits are moved, or nothing is stored."""
 
     compute: str
     accumulate: str
@@ -34,7 +34,7 @@ class AuditedNode:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an engine computes in, against what it was asked for. True where they agree."""
+    """Compares what an engine computes in with what it was asked for. True where they agree."""
 
     differences: int
     nodes: tuple[AuditedNode, ...]
@@ -93,7 +93,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What runs at some sizes."""
+    """Describes what runs at some sizes."""
 
     sizes: str
     arena: int
@@ -214,7 +214,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check(Result):
-    """What the lint found. True where nothing is an error."""
+    """Holds what the lint found. True where nothing is an error."""
 
     file: str
     findings: tuple[Finding, ...]
@@ -232,7 +232,7 @@ class Check(Result):
 
 @dataclass(frozen=True)
 class Inspection(Result):
-    """What a model, engine, plan, file of tensors or recorded run is made of; all of it is in `json`."""
+    """Tells what a model, engine, plan, file of tensors or recorded run is made of; all of it is in `json`."""
 
     file: str = ""
     operators: dict[str, int] | None = None
@@ -257,7 +257,7 @@ class Export(Result):
     file: str
     types: str
     casts: int
-    quantised: int
+    quantized: int
     opset: int
     opset_before: int
     notes: tuple[str, ...]

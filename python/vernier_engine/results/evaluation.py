@@ -1,4 +1,4 @@
-"""What `evaluate` finds, as objects."""
+"""Results of `evaluate`, as objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._base import PagedResult
 
 @dataclass(frozen=True)
 class Metric:
-    """What was measured; `kind` is hits (the share of rows that are right), mean, or pooled (a figure of all rows together)."""
+    """Names what was measured; `kind` is hits (the share of rows that are right), mean, or pooled (a figure of all rows together)."""
 
     name: str
     kind: str
@@ -110,7 +110,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class EvaluatedData:
-    """What was evaluated on; `hash` is of the content of all samples."""
+    """Names the data; `hash` is of the content of all samples."""
 
     format: str
     samples: int

@@ -1,4 +1,4 @@
-"""What `diagnose`, `tune` and `calibrate` find, as objects."""
+"""Results of `diagnose`, `tune` and `calibrate`, as objects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an experiment showed."""
+    """Holds what an experiment showed."""
 
     experiment: str
     figure: float
@@ -54,7 +54,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Verified:
-    """What a repair did on samples that were held out."""
+    """Holds what a repair did on samples that were held out."""
 
     relative_l2_before: float
     relative_l2_after: float
@@ -65,7 +65,7 @@ class Verified:
 
 @dataclass(frozen=True)
 class Repair:
-    """What cures a culprit: kind is plan, rewrite, option, caller or none. `file` is a plan or a model, where one was written."""
+    """Cures a root cause: kind is plan, rewrite, option, caller or none. `file` is a plan or a model, where one was written."""
 
     kind: str
     sentence: str
@@ -107,7 +107,7 @@ class DiagnosedEngine:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What was run to find out."""
+    """Counts what was run to find out."""
 
     name: str
     runs: int
@@ -181,7 +181,7 @@ class TunedPlan:
 
 @dataclass(frozen=True)
 class Target:
-    """What a plan had to meet."""
+    """Says what a plan had to meet."""
 
     text: str
     unit: str
@@ -231,7 +231,7 @@ class Tuning(PagedResult):
 
 @dataclass(frozen=True)
 class Range:
-    """The range of a tensor, and how it is quantised."""
+    """The range of a tensor, and how it is quantized."""
 
     name: str
     method: str

@@ -1,4 +1,4 @@
-"""What `compare` finds: docs/report.md, as objects."""
+"""Results of `compare`: docs/report.md, as objects."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ReportDiff(Result):
-    """What changed from one report to another."""
+    """Holds what changed from one report to another."""
 
     changes: tuple[Change, ...]
 
@@ -201,7 +201,7 @@ class Report(PagedResult):
         return judge_runs(self.runs, options)
 
     def diff(self, later: Report) -> ReportDiff:
-        """What is not in `later` as it is here."""
+        """Gives what is not in `later` as it is here."""
         before, after = self._errors(), later._errors()
         changes = []
         for runner, value in {**before, **after}:

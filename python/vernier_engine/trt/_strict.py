@@ -1,4 +1,4 @@
-"""What the objects of this emulation share: a name that it does not offer is refused with the reason, and never ignored."""
+"""The objects of this emulation share this: a name that it does not offer is refused with the reason, and never ignored."""
 
 from __future__ import annotations
 

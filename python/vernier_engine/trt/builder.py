@@ -103,7 +103,7 @@ class Builder(Reporting):
         return None if made is None else ICudaEngine(Path(os.fspath(made.vernier)), self._logger, made.vernier, made)  # type: ignore[arg-type]
 
     def _conflict(self, network: INetworkDefinition, config: IBuilderConfig) -> str:
-        """What is wrong with the flags."""
+        """Says what is wrong with the flags."""
         typed = [str(flag) for flag in _TYPE_FLAGS if config.get_flag(flag)]
         if network.flags >> NetworkDefinitionCreationFlag.STRONGLY_TYPED & 1 and typed:
             return f"a strongly typed network has the types of its model, and {', '.join(typed)} asks for others"

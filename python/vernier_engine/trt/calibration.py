@@ -25,7 +25,7 @@ _METHODS = {
 
 
 class IInt8Calibrator:
-    """What scripts derive calibrators from."""
+    """Scripts derive calibrators from this."""
 
     _algorithm: ClassVar[Any] = None
 
@@ -47,7 +47,7 @@ class IInt8Calibrator:
         raise NotImplementedError(f"{type(self).__name__} has no method get_batch(names)")
 
     def read_calibration_cache(self, *_: Any) -> Any:
-        """What write_calibration_cache was given by an earlier build, or a cache of TensorRT."""
+        """Gives what write_calibration_cache was given by an earlier build, or a cache of TensorRT."""
         return None
 
     def write_calibration_cache(self, cache: bytes) -> None:
@@ -130,7 +130,7 @@ class _Batches:
         return memory.array_at(address, shape, dtype).copy()
 
     def _shape(self, tensor: ITensor, batch: int) -> list[int]:
-        """That of the profile, or of the model with the size of a batch in front."""
+        """Gives the shape of the profile, or that of the model with the size of a batch in front."""
         opt = self._profile.get_shape(tensor.name)[1:2] if self._profile else []
         shape = list(opt[0]) if opt else list(tensor.shape)
         if shape and shape[0] < 0:

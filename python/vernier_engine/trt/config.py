@@ -45,7 +45,7 @@ _IGNORED_FLAGS = {
 
 
 class ITimingCache(Strict):
-    """What tactics took; the bytes of a cache of Vernier."""
+    """Keeps what tactics took; the bytes of a cache of Vernier."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -206,7 +206,7 @@ class IBuilderConfig(Reporting):
         self._calibrator = calibrator
 
     def create_timing_cache(self, serialized_timing_cache: Any) -> ITimingCache:
-        """Of the bytes of an earlier one. Those of TensorRT's caches hold nothing for a CPU, which is said."""
+        """Makes a cache of the bytes of an earlier one. Those of TensorRT's caches hold nothing for a CPU, which is said."""
         content = bytes(serialized_timing_cache)
         if content and not content.lstrip().startswith(b"{"):
             self._log(Severity.WARNING, "what create_timing_cache got is no timing cache of Vernier: an empty one takes its place")

@@ -48,7 +48,7 @@ def evaluated(size: int | str, values: Mapping[str, int]) -> int:
 
 
 class IProfiler:
-    """What scripts derive profilers from."""
+    """Scripts derive profilers from this."""
 
     def __init__(self) -> None:
         pass
@@ -67,7 +67,7 @@ class Profiler(IProfiler):
 
 
 class IOutputAllocator:
-    """What scripts derive from to get memory for outputs when their sizes are known."""
+    """Scripts derive from this to get memory for outputs when their sizes are known."""
 
     def __init__(self) -> None:
         pass
@@ -77,7 +77,7 @@ class IOutputAllocator:
         raise NotImplementedError(f"{type(self).__name__} has no method reallocate_output(tensor_name, memory, size, alignment)")
 
     def notify_shape(self, tensor_name: str, shape: Dims) -> None:
-        """What the run has made."""
+        """Gives what the run has made."""
 
 
 class IExecutionContext(Reporting):

@@ -1,4 +1,4 @@
-"""What scripts use of pycuda.driver, on memory of the host: `import vernier_engine.trt.cuda as cuda`. Streams have nothing to wait
+"""Scripts use this part of pycuda.driver, on memory of the host: `import vernier_engine.trt.cuda as cuda`. Streams have nothing to wait
 for, because every call has ended when it returns. `import pycuda.autoinit` is to be left out."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Stream:
         return True
 
     def wait_for_event(self, event: Event) -> None:
-        """What was recorded has happened."""
+        """Waits for nothing: what was recorded has happened."""
 
 
 class Event:

@@ -1,4 +1,4 @@
-"""What scripts use of cuda-python's cudart, on memory of the host: `from vernier_engine.trt import cudart`. As there, functions
+"""Scripts use this part of cuda-python's cudart, on memory of the host: `from vernier_engine.trt import cudart`. As there, functions
 return a tuple, of which the first is the error."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .enums import Numbered
 
 
 class cudaError_t(Numbered):
-    """What can go wrong here."""
+    """Names what can go wrong here."""
 
     cudaSuccess = 0
     cudaErrorInvalidValue = 1
@@ -161,5 +161,5 @@ def cudaGetErrorName(error: cudaError_t) -> tuple[cudaError_t, bytes]:
 
 
 def cudaGetErrorString(error: cudaError_t) -> tuple[cudaError_t, bytes]:
-    """What the error means."""
+    """Says what the error means."""
     return _OK, b"no error" if error == _OK else b"there is no such memory of the host"

@@ -12,7 +12,7 @@ _INLINE_BYTES = 1 << 30  # beyond, weights go to a file of their own, because pr
 
 
 class GraphEdits:
-    """What a script has changed."""
+    """Holds what a script has changed."""
 
     def __init__(self) -> None:
         self.outputs_changed = False
@@ -45,7 +45,7 @@ def _resize(graph: Any, sizes: dict[str, list[int]]) -> None:
     for each in graph.input:
         for dim, size in zip(each.type.tensor_type.shape.dim, sizes.get(each.name, ())):
             dim.dim_value = size
-    # What else is declared may contradict them, and is inferred.
+    # Other declarations may contradict them, so they are inferred.
     del graph.value_info[:]
     for each in graph.output:
         for dim in each.type.tensor_type.shape.dim:

@@ -91,5 +91,5 @@ _LAYER_TYPES = {operator: kind for kind, operators in _LAYERS_OF.items() for ope
 
 
 def layer_type(operator: str) -> Any:
-    """What TensorRT's parser makes of an operator of ONNX; of one that it does not know, a plugin."""
+    """Gives what TensorRT's parser makes of an operator of ONNX: a plugin, where it does not know it."""
     return _LAYER_TYPES.get(operator, LayerType.PLUGIN_V2)

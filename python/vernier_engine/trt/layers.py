@@ -37,7 +37,7 @@ class ITensor(Strict):
 
     @property
     def name(self) -> str:
-        """That of the ONNX value, or what the script has made of it."""
+        """Gives the name of the ONNX value, or what the script has made of it."""
         return self._name
 
     @name.setter
@@ -83,7 +83,7 @@ class ITensor(Strict):
 
     @property
     def dynamic_range(self) -> tuple[float, float] | None:
-        """The range of values that int8 quantises, where the script sets one."""
+        """The range of values that int8 quantizes, where the script sets one."""
         return self._range
 
     @dynamic_range.setter
@@ -154,7 +154,7 @@ class ILayer(Strict):
 
     @property
     def precision(self) -> DataType:
-        """What it is to compute in; float32 unless that is set."""
+        """Gives the type it is to compute in; float32 unless that is set."""
         return DataType.FLOAT if self._precision is None else self._precision
 
     @precision.setter
@@ -171,11 +171,11 @@ class ILayer(Strict):
         self._precision = None
 
     def get_output_type(self, index: int) -> DataType:
-        """What an output is to be stored in, or is declared as."""
+        """Gives the type an output is to be stored in, or is declared as."""
         return self._output_types.get(index) or self._outputs[index].dtype
 
     def set_output_type(self, index: int, dtype: DataType) -> None:
-        """What an output is to be stored in. A node of Vernier stores all of them in one type."""
+        """Sets the type an output is to be stored in. A node of Vernier stores all of them in one type."""
         self._output_types[index] = DataType(dtype)
 
     def output_type_is_set(self, index: int) -> bool:

@@ -19,7 +19,7 @@ class Severity(Numbered):
 
 
 class ILogger:
-    """What scripts derive loggers from; `log` gets every message."""
+    """Scripts derive loggers from this; `log` gets every message."""
 
     Severity = Severity
     INTERNAL_ERROR, ERROR, WARNING, INFO, VERBOSE = Severity

@@ -40,7 +40,7 @@ class INetworkDefinition(Reporting):
     name, flags = "", 0
 
     def _read(self, model: Path, keeps: TemporaryDirectory | None) -> None:
-        """What `vernier inspect` finds in a model; `keeps` is the folder of a temporary file."""
+        """Gives what `vernier inspect` finds in a model; `keeps` is the folder of a temporary file."""
         found = verbs.inspect(model, show="layers").json
         self._model, self._keeps = model, keeps
         self._values = {name: ITensor(self, name, described) for name, described in _described(found).items()}
@@ -69,7 +69,7 @@ class INetworkDefinition(Reporting):
 
     @property
     def num_inputs(self) -> int:
-        """Of the model."""
+        """Counts the inputs of the model."""
         return len(self._inputs)
 
     @property
@@ -117,7 +117,7 @@ class INetworkDefinition(Reporting):
         self._edits.outputs_changed = True
 
     def _ranges(self) -> dict[str, dict[str, float]]:
-        """What the script knows of values, as scales.json has it."""
+        """Writes what the script knows of values, as scales.json has it."""
         found = [*self._inputs, *(each for layer in self._layers for each in layer._outputs)]
         return {each.name: {"min": each._range[0], "max": each._range[1]} for each in found if each._range is not None}
 
@@ -133,7 +133,7 @@ def _pairs(values: list[str]) -> list[list[str]]:
 
 
 def _described(found: Mapping[str, Any]) -> dict[str, str]:
-    """What `inspect` says of each value."""
+    """Gives what `inspect` says of each value."""
     sides = [layer[side] for layer in own_layers(found) for side in ("inputs", "outputs")]
     described = {each["name"]: each["type"] for side in ("outputs", "inputs") for each in found[side]}
     return described | {name: text for side in sides for name, text in _pairs(side)}

@@ -18,13 +18,13 @@ _UNKNOWN = "S11-unknown-operator"
 
 
 class ParserError(Strict):
-    """What is wrong with a model, and at which node."""
+    """Says what is wrong with a model, and at which node."""
 
     def __init__(self, code: ErrorCode, text: str, node: int = -1, name: str = "", operator: str = "", file: str = "") -> None:
         self._told = (code, text, node, name, operator, file)
 
     def code(self) -> ErrorCode:
-        """What kind of error it is."""
+        """Says what kind of error it is."""
         return self._told[0]
 
     def desc(self) -> str:
@@ -76,7 +76,7 @@ class Parsing(Reporting):
 
     @property
     def num_errors(self) -> int:
-        """Of all calls since they were cleared."""
+        """Counts the errors of all calls since they were cleared."""
         return len(self._errors)
 
     def get_error(self, index: int) -> ParserError:
@@ -89,7 +89,7 @@ class Parsing(Reporting):
 
 
 def errors_of(file: Path) -> list[ParserError]:
-    """What keeps a model from being built."""
+    """Says what keeps a model from being built."""
     try:
         findings = verbs.check(file).json["findings"]
         wrong = [each for each in findings if each["rule"] == _UNKNOWN or (each["severity"], each["class"][0]) == ("error", "S")]

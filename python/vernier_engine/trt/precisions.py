@@ -1,4 +1,4 @@
-"""What a script asks of layers, as the options of `build`."""
+"""Turns what a script asks of layers into the options of `build`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class IOptimizationProfile(Reporting):
         self._shapes: dict[str, tuple[Dims, Dims, Dims]] = {}
 
     def set_shape(self, input: str, min: Sequence[int], opt: Sequence[int], max: Sequence[int]) -> None:  # noqa: A002 (TensorRT calls them so)
-        """Of an input."""
+        """Sets the shapes of an input."""
         dims = Dims(min), Dims(opt), Dims(max)
         if not len(dims[0]) == len(dims[1]) == len(dims[2]) or any(not 0 <= a <= b <= c for a, b, c in zip(*dims)):
             raise ValueError(f"set_shape('{input}'): min {dims[0]}, opt {dims[1]} and max {dims[2]} do not rise, or differ in rank")

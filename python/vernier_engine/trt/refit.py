@@ -67,11 +67,11 @@ class OnnxParserRefitter(Parsing):
         self._refitter = refitter
 
     def refit_from_file(self, model: str | os.PathLike[str]) -> bool:
-        """Of a file."""
+        """Refits the engine by a file."""
         return self._take(Path(model), None)
 
     def refit_from_bytes(self, model: Any, path: str | None = None) -> bool:
-        """Of the bytes of a model, or of the file that they come from."""
+        """Refits the engine by the bytes of a model, or by those of the file that they come from."""
         return self._take(*located(model, path))
 
     def _take(self, file: Path, keeps: Any) -> bool:

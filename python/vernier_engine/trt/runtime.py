@@ -111,7 +111,7 @@ class ICudaEngine(Reporting):
     vernier: Engine | None = None
 
     def _file(self) -> dict[str, Any]:
-        """What `vernier inspect` finds in the file."""
+        """Gives what `vernier inspect` finds in the file."""
         self._described = self._described or verbs.inspect(self._path).json
         return self._described
 
@@ -122,7 +122,7 @@ class ICudaEngine(Reporting):
 
     @property
     def name(self) -> str:
-        """That of the model's file."""
+        """Gives the name of the model's file."""
         return self._file()["model"]["name"]
 
     @property
@@ -215,7 +215,7 @@ class ICudaEngine(Reporting):
         return len(self._names) * self.num_optimization_profiles
 
     def get_binding_name(self, index: int) -> str:
-        """Of profiles behind the first with their number."""
+        """Names the tensors, those of profiles behind the first with their number."""
         profile = index // len(self._names)
         return self._binding(index) + (f" [profile {profile}]" if profile else "")
 
@@ -254,7 +254,7 @@ class ICudaEngine(Reporting):
 
 
 class EngineInspector(Strict):
-    """What `vernier inspect` finds in the engine file."""
+    """Holds what `vernier inspect` finds in the engine file."""
 
     execution_context: Any = None
 
@@ -268,6 +268,6 @@ class EngineInspector(Strict):
         return "\n".join(self.get_layer_information(index, format) for index in range(self._engine.num_layers))
 
     def get_layer_information(self, layer_index: int, format: Any) -> str:  # noqa: A002
-        """Of a step of that plan."""
+        """Describes a step of that plan."""
         step = self._engine._file()["plans"][0]["steps"][layer_index]
         return json.dumps(step) if format == LayerInformationFormat.JSON else f"{step['kernel']}: {', '.join(step['nodes'])}"

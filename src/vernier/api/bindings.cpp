@@ -35,7 +35,7 @@ void require_dense(const std::string& what, const Memory& memory) {
     throw unsupported("{} is not dense: strides are not supported", what).advise("copy it into dense memory");
 }
 
-// What holds for memory wherever it lies.
+// These checks hold for memory wherever it lies.
 void require_sizes(const std::string& what, const Memory& memory, const ValueType& type) {
   if (!type.is_tensor()) throw unsupported("{} is {}: only tensors can be bound", what, type.text());
   if (memory.element == ElementType::kUndefined || static_cast<int>(memory.element) >= kElementTypeCount)
@@ -49,7 +49,7 @@ void require_sizes(const std::string& what, const Memory& memory, const ValueTyp
     throw bad_input("{} of {} does not fit into memory", what, dims_text(memory.dims));
 }
 
-// What holds for inputs and outputs alike.
+// These checks hold for inputs and outputs alike.
 void require_memory(const std::string& what, const Memory& memory, const ValueType& type) {
   require_sizes(what, memory, type);
   const int64_t count = element_count(memory.dims);

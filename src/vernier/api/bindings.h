@@ -36,7 +36,7 @@ class Bindings {
   const std::vector<Datum>& inputs() const { return inputs_; }
   const std::vector<OutputMemory>& outputs() const { return outputs_; }
   const std::vector<CacheBinding>& caches() const { return caches_; }
-  // What a run has put there becomes the past of the next: the rows of each of caches().
+  // Makes the rows that a run has put there the past of the next: those of each of caches().
   void take_cache_rows(std::span<const int64_t> rows);
   // For what reads dense inputs only; those of caches are copied.
   NamedData named_inputs() const;

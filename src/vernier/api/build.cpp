@@ -81,7 +81,8 @@ v1::Verdict outer_verdict(Verdict verdict) {
   return v1::Verdict::kNotVerified;
 }
 
-// Of an engine that was just built, or what its file says; nothing where it was not judged.
+// Adds the certificate of an engine that was just built, or that its file holds; adds nothing where it was
+// not judged.
 void add_certificate(const std::optional<Certificate>& certificate, v1::BuildReport& report) {
   if (!certificate) return;
   report.verdict = outer_verdict(certificate->verdict);

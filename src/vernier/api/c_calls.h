@@ -1,4 +1,4 @@
-// What the functions of the C interface share: errors as statuses, and the handle of an engine.
+// This file has what the functions of the C interface share: errors as statuses, and the handle of an engine.
 #pragma once
 
 #include <new>
@@ -13,7 +13,7 @@ struct LastError {
   std::exception_ptr keeps_text_alive;
   const char *text = "", *file = "", *node = "", *advice = "";
 };
-// Of this thread.
+// Gives the error of this thread.
 LastError& last_error() noexcept;
 
 // The status of a call; whatever it throws is kept for vernier_last_error.

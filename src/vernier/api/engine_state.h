@@ -20,7 +20,7 @@ std::shared_ptr<const EngineState> build(const Model& model, const v1::BuildOpti
                                          std::vector<std::string> notes);
 std::shared_ptr<const EngineState> load(const std::filesystem::path& path);
 
-// What a run yields, and where its memory goes afterwards.
+// The next declarations say what a run yields, and where its memory goes afterwards.
 
 // Memory for the outputs of the next run, from outputs that nobody holds any more.
 struct OutputPool {

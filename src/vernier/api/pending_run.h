@@ -25,14 +25,15 @@ class Worker {
 
  private:
   struct State;
-  // What a child inherits of a thread cannot be used, nor waited for, nor destroyed.
+  // Leaves the thread to the parent process: what a child inherits of a thread cannot be used, nor waited
+  // for, nor destroyed.
   void leave_to_parent();
 
   std::unique_ptr<State> state_;
   pid_t process_;  // whose thread it is
 };
 
-// What an event and the thread that runs share.
+// An event and the thread that runs share this.
 struct PendingRun {
   std::shared_ptr<OutputsState> outputs;
 

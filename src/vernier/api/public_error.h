@@ -1,4 +1,4 @@
-// What fails inside, as the public interface throws it.
+// Turns errors inside into those that the public interface throws.
 #pragma once
 
 #include "vernier/vernier.h"

@@ -16,7 +16,7 @@ class SessionState {
   void bind_output(std::string_view name, const Memory& memory);
   void unbind(std::string_view name);
   void bind_cache(std::string_view past, std::string_view present, const Memory& memory, int64_t rows);
-  // Of the memory element type and sizes count.
+  // Only element type and sizes of the memory count.
   void keep_cache(std::string_view past, std::string_view present, const Memory& memory);
   void read_cache(std::string_view past, void* data, size_t bytes);
   int64_t cache_rows(std::string_view past);

@@ -22,7 +22,7 @@ std::vector<int64_t> dims_of(const int64_t* dims, size_t rank) {
   return {dims, dims + rank};
 }
 
-// What a session and its events share: an event may outlive its session.
+// A session and its events share this, because an event may outlive its session.
 struct LastOutputs {
   std::mutex mutex;
   std::optional<Outputs> outputs;

@@ -8,7 +8,8 @@ namespace vernier {
 
 // Numbers of the system: "0-3,8" is 0, 1, 2, 3 and 8. Ascending, each once. Throws usage_error.
 std::vector<int> parse_cores(const std::string& list);
-// Those of a NUMA node that this process may use. Throws unsupported where the system has no such node.
+// Gives the cores of a NUMA node that this process may use. Throws unsupported where the system has no such
+// node.
 std::vector<int> cores_of_node(int node);
 
 // From now on the calling thread, and all that it makes, run on these cores alone, and each thread that the

@@ -26,7 +26,7 @@ std::string advice_of(const Error& error) {
   Error without(error.code(), error.message());
   without.in_file(error.file()).at_node(error.node());
   const std::string_view text = error.what(), head = without.what();
-  // What compose() puts behind the rest: " (advice)".
+  // compose() puts this behind the rest: " (advice)".
   return text.size() == head.size()
              ? ""
              : std::string(text.substr(head.size() + 2, text.size() - head.size() - 3));

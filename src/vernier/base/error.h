@@ -31,7 +31,7 @@ class Error : public std::exception {
   // Adds context on the way up; what is known already (nearest to the cause) stays.
   Error& in_file(const std::string& file);
   Error& at_node(const std::string& node);
-  // What the user can do next, in the imperative.
+  // Says what the user can do next, in the imperative.
   Error& advise(const std::string& advice);
 
  private:

@@ -42,8 +42,8 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// What `read` makes of the bytes of a file, which must not refer to them. Throws as MappedFile::open does,
-// and bad_input if the file was changed meanwhile, whatever `read` says of it.
+// Gives what `read` makes of the bytes of a file, which must not refer to them. Throws as MappedFile::open
+// does, and bad_input if the file was changed meanwhile, whatever `read` says of it.
 template <class Read>
 auto read_mapped(const std::filesystem::path& path, const Read& read) {
   const auto file = MappedFile::open(path);

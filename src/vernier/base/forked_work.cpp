@@ -150,7 +150,7 @@ class Child {
     return code == 0 ? info.si_pid == process_ : errno == ECHILD;
   }
 
-  // What there is of the answer, for which it waits so many milliseconds at most.
+  // Receives what there is of the answer, and waits for it so many milliseconds at most.
   void receive(int milliseconds) {
     constexpr useconds_t kSoon = 100;  // microseconds
     if (closed_) {

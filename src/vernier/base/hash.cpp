@@ -13,7 +13,7 @@ namespace vernier {
 
 uint64_t hash_bytes(const void* data, size_t size, uint64_t seed) {
   const uint64_t hash = XXH3_64bits_withSeed(data, size, seed);
-  clear_upper_halves();  // of longer data the library leaves its sums there
+  clear_upper_lanes();  // of longer data the library leaves its sums there
   return hash;
 }
 

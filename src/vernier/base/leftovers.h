@@ -1,5 +1,5 @@
-// What must not outlive the process: temporary files and folders, and groups of child processes. Their owners
-// remove them; where a signal ends the process, end_leftovers() does.
+// These must not outlive the process: temporary files and folders, and groups of child processes. Their
+// owners remove them; where a signal ends the process, end_leftovers() does.
 #pragma once
 
 #include <sys/types.h>

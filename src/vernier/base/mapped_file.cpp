@@ -71,7 +71,7 @@ struct MappedFile::State {
   struct stat opened;                    // as it was
   std::optional<TruncationGuard> guard;  // none of an empty file
 
-  // What happened to the file, if it is no more what it was.
+  // Says what happened to the file, if it has changed.
   std::optional<Error> change() const {
     if (guard && guard->was_cut()) return changed(path, "the file was cut off, or could not be read,");
     const struct stat now = status_of(fd, path);

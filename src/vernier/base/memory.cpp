@@ -22,7 +22,7 @@ void tell(size_t bytes) {
   if (MemoryWatch* watch = watcher.load(std::memory_order_acquire)) watch->allocating(bytes);
 }
 
-// What malloc gave.
+// Holds memory that malloc gave.
 struct Block {
   void* memory = nullptr;
   size_t bytes = 0;

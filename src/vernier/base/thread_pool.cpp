@@ -66,11 +66,11 @@ ThreadPool& ThreadPool::instance() {
   return *of_process.load(std::memory_order_relaxed);
 }
 
-void ThreadPool::run(int64_t pieces, int threads, PieceFunction work) {
-  threads = static_cast<int>(std::min<int64_t>({pieces, threads, kMaxThreads}));
+void ThreadPool::run(int64_t chunks, int threads, ChunkFunction work) {
+  threads = static_cast<int>(std::min<int64_t>({chunks, threads, kMaxThreads}));
   Job* job = threads > 1 && !inside_piece ? take_job() : nullptr;
   if (job == nullptr) {
-    for (int64_t piece = 0; piece < pieces; ++piece) work.call(work.data, piece);
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) work.call(work.data, chunk);
     return;
   }
   if (submit_.load(std::memory_order_acquire) == nullptr) grow_to(threads - 1);
@@ -79,8 +79,8 @@ void ThreadPool::run(int64_t pieces, int threads, PieceFunction work) {
   job->ranges = threads;
   job->work = work;
   for (int r = 0; r < threads; ++r) {
-    job->unclaimed[static_cast<size_t>(r)].next.store(pieces * r / threads, std::memory_order_relaxed);
-    job->unclaimed[static_cast<size_t>(r)].end = pieces * (r + 1) / threads;
+    job->unclaimed[static_cast<size_t>(r)].next.store(chunks * r / threads, std::memory_order_relaxed);
+    job->unclaimed[static_cast<size_t>(r)].end = chunks * (r + 1) / threads;
   }
   open(*job, threads - 1);
   {
@@ -90,7 +90,7 @@ void ThreadPool::run(int64_t pieces, int threads, PieceFunction work) {
   close(*job);
 }
 
-bool ThreadPool::run_together(int threads, PieceFunction work) {
+bool ThreadPool::run_together(int threads, ChunkFunction work) {
   if (inside_piece || threads > kMaxThreads || submit_.load(std::memory_order_acquire) != nullptr)
     return false;
   const std::lock_guard one(together_);
@@ -105,14 +105,14 @@ bool ThreadPool::run_together(int threads, PieceFunction work) {
     const InsidePiece inside;
     work.call(work.data, 0);
   }
-  // All have a piece of their own to run, so nobody may be left out.
+  // All have a chunk of their own to run, so nobody may be left out.
   const auto all_joined = [&] { return job->places.load(std::memory_order_relaxed) < kPlace; };
   while (!spin_until(all_joined)) std::this_thread::yield();
   close(*job);
   return true;
 }
 
-int ThreadPool::begin_task(PieceFunction work) {
+int ThreadPool::begin_task(ChunkFunction work) {
   if (inside_piece) return -1;
   if (submit_.load(std::memory_order_acquire) == nullptr) grow_to(1);
   Job* job = take_job();
@@ -201,8 +201,8 @@ void ThreadPool::run_pieces(Job& job, int first_range) {
   for (int i = 0; i < job.ranges; ++i) {
     Range& range = job.unclaimed[static_cast<size_t>((first_range + i) % job.ranges)];
     while (range.next.load(std::memory_order_relaxed) < range.end) {
-      const int64_t piece = range.next.fetch_add(1, std::memory_order_relaxed);
-      if (piece < range.end) job.work.call(job.work.data, piece);
+      const int64_t chunk = range.next.fetch_add(1, std::memory_order_relaxed);
+      if (chunk < range.end) job.work.call(job.work.data, chunk);
     }
   }
 }

@@ -1,7 +1,7 @@
-// Threads that wait for work, since making one takes longer than most pieces of work.
+// Threads that wait for work, since making one takes longer than most chunks of work.
 //
-// Work comes in pieces that whoever is free claims. So the caller never waits for a thread that has not
-// begun: a thread that another process keeps from its core leaves its pieces to the others.
+// Work comes in chunks that whoever is free claims. So the caller never waits for a thread that has not
+// begun: a thread that another process keeps from its core leaves its chunks to the others.
 #pragma once
 
 #include <array>
@@ -14,33 +14,33 @@
 
 namespace vernier {
 
-// Runs one piece of [0, pieces). Must not throw.
-struct PieceFunction {
-  void (*call)(void* data, int64_t piece);
+// Runs one chunk of [0, chunks). Must not throw.
+struct ChunkFunction {
+  void (*call)(void* data, int64_t chunk);
   void* data;
 };
 
-// Of the process. Its threads live until that ends; a forked child starts with none.
+// The process has one pool. Its threads live until the process ends; a forked child starts with none.
 class ThreadPool {
  public:
   static ThreadPool& instance();
 
-  // Runs each piece once, in the caller and meanwhile in up to `threads` - 1 others, and returns when all are
-  // done. The pieces are dealt in as many runs of neighbours as there are threads, and each thread begins
+  // Runs each chunk once, in the caller and meanwhile in up to `threads` - 1 others, and returns when all are
+  // done. The chunks are dealt in as many runs of neighbours as there are threads, and each thread begins
   // with its own: so what one thread wrote in one call is likely read by the same one in the next. Who has no
-  // more takes from the others. A call from inside a piece runs in the calling thread.
-  void run(int64_t pieces, int threads, PieceFunction work);
+  // more takes from the others. A call from inside a chunk runs in the calling thread.
+  void run(int64_t chunks, int threads, ChunkFunction work);
 
-  // Runs `threads` pieces at the same time, each in a thread of its own, and waits for threads to begin: for
-  // pieces that wait for one another. One such call runs at a time. Gives false, and runs nothing, if there
+  // Runs `threads` chunks at the same time, each in a thread of its own, and waits for threads to begin: for
+  // chunks that wait for one another. One such call runs at a time. Gives false, and runs nothing, if there
   // are not that many threads, if they are somebody else's (they may never begin), or if the caller is inside
-  // a piece.
-  bool run_together(int threads, PieceFunction work);
+  // a chunk.
+  bool run_together(int threads, ChunkFunction work);
 
-  // For BackgroundTask: has another thread run piece 0 while the caller goes on. Gives a number for
-  // end_task(), or -1 if the caller is inside a piece, or so much is under way that no other thread would run
+  // For BackgroundTask: has another thread run chunk 0 while the caller goes on. Gives a number for
+  // end_task(), or -1 if the caller is inside a chunk, or so much is under way that no other thread would run
   // it.
-  int begin_task(PieceFunction work);
+  int begin_task(ChunkFunction work);
   // Waits if a thread has begun it; false if none has: then none will.
   bool end_task(int task);
 
@@ -62,7 +62,7 @@ class ThreadPool {
   static constexpr int kMaxThreads = 256;
 
  private:
-  // Pieces [next, end) that nobody has claimed yet. A line of memory each, for claims come from all threads.
+  // Chunks [next, end) that nobody has claimed yet. A line of memory each, for claims come from all threads.
   struct alignas(64) Range {
     std::atomic<int64_t> next;
     int64_t end;
@@ -74,9 +74,9 @@ class ThreadPool {
     // thread joins by exchanging both at once; what else is here was written before that was possible.
     std::atomic<uint32_t> places{0};
     std::atomic<bool> taken{false};  // by a caller
-    bool together = false;           // each thread that joins runs one piece, and then leaves
+    bool together = false;           // each thread that joins runs one chunk, and then leaves
     int ranges = 0;
-    PieceFunction work{};
+    ChunkFunction work{};
     std::unique_ptr<Range[]> unclaimed;
     int capacity = 0;  // ranges that there is memory for
   };
@@ -107,7 +107,7 @@ class ThreadPool {
   std::vector<std::unique_ptr<const Submit>> submits_;  // all there were: a thread may be about to call one
 };
 
-// Inside a piece of a call of several threads, and not in a region that was made serial.
+// Inside a chunk of a call of several threads, and not in a region that was made serial.
 bool inside_parallel_work();
 
 }  // namespace vernier

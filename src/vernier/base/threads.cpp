@@ -79,11 +79,11 @@ void parallel_for(int64_t count, int64_t grain, const std::function<void(int64_t
     std::mutex mutex = {};
     std::exception_ptr failure = {};
   } work{count, range, body};
-  const auto run = [](void* data, int64_t piece) {
+  const auto run = [](void* data, int64_t chunk) {
     Work& shared = *static_cast<Work*>(data);
     if (shared.failed.load(std::memory_order_relaxed)) return;
     try {
-      shared.body(piece * shared.range, std::min(shared.count, (piece + 1) * shared.range));
+      shared.body(chunk * shared.range, std::min(shared.count, (chunk + 1) * shared.range));
     } catch (...) {
       const std::lock_guard lock(shared.mutex);
       if (!shared.failure) shared.failure = std::current_exception();

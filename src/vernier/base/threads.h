@@ -10,8 +10,8 @@ namespace vernier {
 // Cores that this process may use: those of its affinity mask, or fewer where the quota of its control group
 // (cgroup v2) is worth fewer. Threads beyond a quota are all stopped together when it is spent.
 int available_cores();
-// What a quota as cpu.max tells it ("400000 100000": microseconds of each period) is worth, rounded up; 0 for
-// "max".
+// Gives the cores that a quota of cpu.max is worth ("400000 100000": microseconds of each period), rounded
+// up; 0 for "max".
 int cores_of_quota(const std::string& cpu_max);
 
 // Threads that parallel_for and kernels use when they are called from this thread, itself included; at

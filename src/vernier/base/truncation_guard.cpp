@@ -37,7 +37,7 @@ namespace {
 struct sigaction previous;
 uintptr_t page_size = 0;
 
-// What would have happened without this handler.
+// Does what would have happened without this handler.
 void pass_on(int signal, siginfo_t* info, void* context) {
   if ((previous.sa_flags & SA_SIGINFO) != 0) return previous.sa_sigaction(signal, info, context);
   const bool sent = info->si_code <= 0;  // by a process; a fault cannot be ignored

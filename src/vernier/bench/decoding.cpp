@@ -60,7 +60,7 @@ class Decoder {
     RunOptions options;
     options.caches = caches_;
     if (!sizes_.merged()) options.cached_rows = rows_;
-    // What a run has made is read by the next one, so they write to different places.
+    // A run reads what the one before has made, so they write to different places.
     auto& outputs = outputs_[turn_ = 1 - turn_];
     const auto start = Clock::now();
     session_.run(inputs, outputs, options);
@@ -70,7 +70,7 @@ class Decoder {
     return seconds;
   }
 
-  // Of the last run: outputs that a step makes in the cache, and those that are copied there.
+  // Counts, of the last run, the outputs that a step makes in the cache, beside those that are copied there.
   size_t appended() const {
     if (sizes_.merged()) return 0;
     const auto plan = engine_->plans().program(thread_count()).plan(last_, caches_);
@@ -95,7 +95,7 @@ class Decoder {
         drawn.type(), drawn.dims(), std::vector<double>{has_past == merged.with_past ? 1.0 : 0.0});
   }
 
-  // What the next run reads: caches that have grown, and what the first run made of an encoder.
+  // Keeps what the next run reads: caches that have grown, and what the first run made of an encoder.
   void keep(const std::vector<Datum>& outputs, int64_t added) {
     for (const auto& each : handed()) {
       const Tensor& made = outputs[each.output].as_tensor();
@@ -158,8 +158,9 @@ void DecoderSizes::find_caches() {
   }
 }
 
-// What the rows are called that are there and that come. A model may say how many come by one of its sizes,
-// or how many there are then: so GroupQueryAttention does, whose present has the larger of past and total.
+// Finds the names of the rows that are there and that come. A model may say how many come by one of its
+// sizes, or how many there are then: so GroupQueryAttention does, whose present has the larger of past and
+// total.
 void DecoderSizes::find_rows() {
   const auto refuse = [](const std::string& why) {
     return unsupported("the caches of this model cannot be followed: {}", why);
@@ -204,7 +205,7 @@ bool DecoderSizes::adds_by(const std::string& symbol) const {
   });
 }
 
-// Those of inputs whose sizes are neither given nor that of the past.
+// Gives the symbols of inputs whose sizes are neither given nor that of the past.
 std::set<std::string> DecoderSizes::free_symbols() const {
   std::set<std::string> free;
   for (const Value* input : graph_.inputs) {

@@ -17,10 +17,10 @@ class DecoderSizes {
   };
   using Sizes = std::map<std::string, Dims>;  // by input
 
-  // Of a graph whose types were inferred. A cache is an input […, rows, size] that the node reads which makes
-  // an output of more rows. `given` are sizes of symbols. Of others, those that caches have beside their
-  // rows, batches, are 1. Throws unsupported where no input is a cache, or no size tells how many rows there
-  // are, or how many come.
+  // Reads a graph whose types were inferred. A cache is an input […, rows, size] that the node reads which
+  // makes an output of more rows. `given` are sizes of symbols. Of others, those that caches have beside
+  // their rows, batches, are 1. Throws unsupported where no input is a cache, or no size tells how many rows
+  // there are, or how many come.
   DecoderSizes(const Graph& graph, SymbolValues given);
 
   const std::vector<Cache>& caches() const { return caches_; }
@@ -30,7 +30,7 @@ class DecoderSizes {
   const std::vector<size_t>& masks() const { return masks_; }
   // Whether a run adds one row always, a prompt's, too.
   bool takes_one_row() const { return added_.empty(); }
-  // Of all inputs for `added` rows behind `past` ones.
+  // Gives the sizes of all inputs for `added` rows behind `past` ones.
   Sizes at(int64_t past, int64_t added) const;
 
  private:

@@ -28,7 +28,7 @@ bool puts_rows_behind(const Graph& graph, const Value& present) {
   });
 }
 
-// What the branch gives on as it came: the input, also through Identity.
+// Gives the input that the branch hands on as it came, also through Identity.
 const Value* given_on(const Value* value) {
   while (value->producer() != nullptr && value->producer()->op == "Identity")
     value = value->producer()->input(0);

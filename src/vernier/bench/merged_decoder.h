@@ -42,7 +42,7 @@ struct MergedDecoder {
   size_t chooses = 0;                       // the input of one bool
   bool with_past = true;                    // what it holds where there is a past
   std::vector<const Value*> presents = {};  // by output of the graph: what the branch with the past makes
-  // Of what an encoder made: the first run makes it, and later ones read it as it is.
+  // An encoder's results: the first run makes them, and later ones read them as they are.
   std::vector<Handed> handed = {};
 };
 

@@ -17,7 +17,7 @@ struct PairedTimingOptions {
 struct PairedTimes {
   std::vector<double> seconds;              // of the first runner, in order
   std::vector<std::vector<double>> others;  // of each other
-  // Of each other: how many times as long it takes as the first, the median over the rounds, and its
+  // For each other runner: how many times as long as the first it takes, the median over the rounds, and its
   // interval.
   std::vector<double> ratios;
   std::vector<Interval> intervals;

@@ -16,7 +16,7 @@ double milliseconds_of(const std::function<void()>& run) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-// What steps of a plan do that have no kernel there.
+// Observes steps of a plan that have no kernel there.
 struct WhenRun {
   std::string by;  // see Observer; empty: the reference computed them
   int64_t by_reference = 0;

@@ -24,14 +24,15 @@ struct Profile {
 
 Profile profile(Session& session, const NamedData& inputs, size_t runs);
 
-// What runs with its reference semantics, because there is no kernel, takes of a run. A node whose sizes only
-// running tells is none of it if it got a kernel then, and of control flow only what its regions run so.
+// Measures the part of a run that reference semantics take, because there is no kernel. A node whose sizes
+// only a run tells does not count if it got a kernel then, and control flow counts only what its regions run
+// so.
 struct FallbackTime {
   size_t steps = 0;
   double share = 0;                              // of the time of all steps, 0 to 1
   std::map<const Step*, double> without_kernel;  // ms of each step that has no kernel in its plan, one run
 };
-// Of a few runs, which are left out where every step has a kernel.
+// Measures a few runs, or none where every step has a kernel.
 FallbackTime fallback_time(Session& session, const NamedData& inputs);
 
 }  // namespace vernier

@@ -20,7 +20,7 @@ namespace {
 // Rows stay in the first cache; weights come from the second, which is fast enough for tiles.
 constexpr int64_t kSteps = 64, kRounds = 64, kRowSteps = 4, kPair = 2 * cpu::kTileSize;
 
-// Of bfloat16, those from 1 to 2, of both signs; of bytes any.
+// Draws bfloat16 from 1 to 2, of both signs, or any bytes.
 void draw(uint16_t* to, int64_t count, bool narrow_floats) {
   std::mt19937_64 random(1);
   for (int64_t i = 0; i < count; ++i) {
@@ -60,7 +60,8 @@ std::optional<double> tile_flops(ElementType type) {
 
 namespace {
 
-// Of an area that is read and one that is written, together of this size; as a step reads and writes.
+// Copies between an area that is read and one that is written, together of this size, as a step reads and
+// writes.
 double copy_bandwidth(size_t bytes) {
   Scratch from, to;
   const size_t half = bytes / 2;
@@ -75,7 +76,7 @@ double copy_bandwidth(size_t bytes) {
   return 2 * static_cast<double>(half) / seconds;
 }
 
-// A product of square matrices; of bytes, of unsigned ones by signed ones, as quantised models have them.
+// A product of square matrices; of bytes, of unsigned ones by signed ones, as quantized models have them.
 std::optional<double> product_flops(ElementType type) {
   constexpr int64_t kSize = 1024;
   const bool bytes = type == ElementType::kUint8 || type == ElementType::kInt8;

@@ -10,13 +10,13 @@
 
 namespace vernier {
 
-// What the processor's tiles (AMX) do where nothing holds them up.
+// Measures the processor's tiles (AMX) where nothing holds them up.
 
 // Operations a second of all threads, of operands in the nearest caches: random ones, since zeros take less
 // power and so make the clock faster. Nothing for types that tiles do not multiply, and without tiles.
 std::optional<double> tile_flops(ElementType type);
 
-// What a step does, from the graph: each operand is read or written once.
+// Counts the work of a step, from the graph: each operand is read or written once.
 struct StepWork {
   double flops = 0, bytes = 0;
   ElementType type = ElementType::kFloat;  // that is multiplied
@@ -26,7 +26,7 @@ struct StepWork {
 // Nothing where sizes are known only when it runs.
 std::optional<StepWork> work_of(const Plan& plan, const Step& step);
 
-// What this machine does with the threads of the caller.
+// Holds what this machine does with the threads of the caller.
 struct MachinePeak {
   std::map<ElementType, double>
       flops;  // a second: of a large product of matrices, or of tiles if they do more
@@ -44,7 +44,7 @@ struct Roofline {
   bool memory = false;  // whether moving the bytes takes longer than computing
 };
 
-// Of a type whose peak is not known, moving alone counts.
+// Only moving counts for a type whose peak is not known.
 Roofline roofline(const StepWork& work, const MachinePeak& peak);
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-// What repeated measurements tell.
+// Summarises repeated measurements.
 #pragma once
 
 #include <cstdint>

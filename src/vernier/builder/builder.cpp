@@ -83,7 +83,7 @@ void Builder::choose_sizes() {
   }
 }
 
-// What choosing the sizes has prepared already stays.
+// Keeps what choosing the sizes has prepared already.
 void Builder::compile() {
   const auto prepare = [&](const std::vector<ValueType>& types) {
     const auto& prepared = compiler_->prepared();

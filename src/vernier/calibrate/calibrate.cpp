@@ -11,7 +11,7 @@
 #include "vernier/ops/infer_graph.h"
 #include "vernier/passes/build.h"
 #include "vernier/precision/node_class.h"
-#include "vernier/precision/quantised_weights.h"
+#include "vernier/precision/quantized_weights.h"
 
 namespace vernier {
 
@@ -67,7 +67,7 @@ class CalibrationRun {
   CalibrationRun(const Model& model, const CalibrateOptions& options)
       : options_(options), model_(model), range_(options.range), engine_(model, options.all_floats) {
     if (engine_.values().empty())
-      throw usage_error("the model has nothing that int8 quantises: no Conv, MatMul or Gemm of floats");
+      throw usage_error("the model has nothing that int8 quantizes: no Conv, MatMul or Gemm of floats");
     for (const Value* value : engine_.values())
       statistics_.emplace(value->name, TensorStatistics(engine_.has_channels(*value)));
     if (options.weight_block > 0) result_.weight_blocks = weight_blocks(model, options.weight_block);

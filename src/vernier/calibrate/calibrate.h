@@ -33,7 +33,7 @@ struct CalibratedTensor {
   // Half of the samples, drawn by their content, are held out: the share of their values that the range of
   // the others holds. Nothing where either half has no sample.
   std::optional<double> coverage = {};
-  // By how much of the larger one the scales of the two halves differ.
+  // By how much of the larger one the scales of the two parts of the samples differ.
   std::optional<double> spread = {};
   int64_t channels = 0, dead_channels = 0;  // of what convolutions read: dead ones were zero throughout
   bool constant = false;                    // one value occurred
@@ -49,7 +49,7 @@ struct CalibrationResult {
   bool interrupted = false;  // then there may be more samples
 };
 
-// Of the content of a sample, so that neither its place nor its name counts.
+// Hashes the content of a sample, so that neither its place nor its name counts.
 uint64_t hash_sample(const NamedData& inputs, uint64_t seed);
 
 // Runs the model once on each sample, until somebody interrupts (base/interruption.h); of what it computes,
@@ -63,7 +63,7 @@ CalibrationResult calibrate(const Model& model, DataSource& data, const Calibrat
 std::string scales_json(const CalibrationResult& result, const std::string& model_hash);
 // The same for any model, with scales alone.
 std::string scales_json(const Scales& scales);
-// What plans and caches take.
+// Gives the scales that plans and caches take.
 Scales scales_of(const CalibrationResult& result);
 
 }  // namespace vernier

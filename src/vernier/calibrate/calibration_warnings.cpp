@@ -10,7 +10,7 @@ namespace {
 
 // Fewer samples than these rarely tell what all data hold: people who measure it take 100 to 1000.
 constexpr size_t kFewSamples = 32;
-// Halves of the data whose scales differ by more than this would be another engine each.
+// Two parts of the data whose scales differ by more than this would be another engine each.
 constexpr double kLargeSpread = 0.1;
 // A share of held-out values outside of the range, beyond twice what the range clips on purpose.
 constexpr double kLargeMiss = 0.001;
@@ -49,7 +49,7 @@ void add_for_data(const CalibrationResult& result, std::vector<std::string>& war
       names_where(result, [](const auto& tensor) { return tensor.spread.value_or(0) > kLargeSpread; });
   if (!spread.empty())
     warnings.push_back(fmt::format(
-        "more data would change the ranges: of {} of {} tensors the two halves of the samples give scales "
+        "more data would change the ranges: of {} of {} tensors the two parts of the samples give scales "
         "that "
         "differ by more than {:.0f} %, of '{}' by {:.0f} %",
         spread.size(), result.tensors.size(), 100 * kLargeSpread, worst->name, 100 * *worst->spread));

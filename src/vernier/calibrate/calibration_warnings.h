@@ -1,4 +1,4 @@
-// What makes ranges doubtful. Internal to the room.
+// Warns of what makes ranges doubtful. Internal to the room.
 #pragma once
 
 #include "vernier/calibrate/calibrate.h"

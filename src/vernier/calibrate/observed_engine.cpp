@@ -81,7 +81,7 @@ void ObservedEngine::choose_values(bool all_floats) {
   for (const Value* value : values_) names_.insert(value->name);
   for_each_graph(graph, [&](const Graph& inner) {
     for (const auto& node : inner.nodes()) {
-      if (&inner != &graph && !reads_dequantised(*node) && !ranged_inputs(*node).empty())
+      if (&inner != &graph && !reads_dequantized(*node) && !ranged_inputs(*node).empty())
         hidden_nodes_.push_back(node->name);
     }
   });

@@ -1,4 +1,4 @@
-// The CPU engine of a model, which shows the values that are to be quantised as it computes them.
+// The CPU engine of a model, which shows the values that are to be quantized as it computes them.
 #pragma once
 
 #include <functional>

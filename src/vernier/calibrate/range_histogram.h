@@ -13,7 +13,7 @@ namespace vernier {
 // they were split.
 class RangeHistogram {
  public:
-  // Of each sign; at least half of them are in use for the sign that reaches further.
+  // Each sign has so many bins; at least half of them are in use for the sign that reaches further.
   static constexpr int kBins = 8192;
 
   // False if a value is NaN or infinite; then nothing is counted.
@@ -31,7 +31,7 @@ class RangeHistogram {
     double from, to;  // from < to
     uint64_t count;
   };
-  // Those that are not empty, ascending.
+  // Gives the bins that are not empty, ascending.
   std::vector<Bin> bins() const;
   // How many values lie in [low, high], where a bin that lies in part inside counts in proportion.
   double count_within(double low, double high) const;

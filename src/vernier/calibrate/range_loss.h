@@ -1,4 +1,4 @@
-// What is lost where values become codes.
+// Measures what is lost where values become codes.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ using Bins = std::vector<RangeHistogram::Bin>;
 // The numbers that codes of the entry stand for, ascending.
 std::vector<double> code_values(const ScaleEntry& entry);
 
-// The sum of the squares of the errors that quantisation makes of the values, clipping included, in the
+// The sum of the squares of the errors that quantization makes of the values, clipping included, in the
 // square of their unit. Zeros are not in the bins, and cost nothing: each scale keeps them.
 double square_error(const Bins& bins, const ScaleEntry& entry);
 
@@ -30,7 +30,7 @@ struct RangeEnds {
 using ScaleOfRange = ScaleEntry (*)(double low, double high);
 using RangeLoss = std::function<double(const ScaleEntry&)>;
 
-// Of the ranges that are a part of `all`, the scale with the least loss, and of equal ones that of the
+// Finds the scale with the least loss among ranges that are a part of `all`, and of equal ones that of the
 // widest. With `each_end` the two ends are narrowed each by itself, else together.
 ScaleEntry best_scale(const RangeEnds& all, bool each_end, ScaleOfRange scale_of, const RangeLoss& loss);
 

@@ -1,4 +1,4 @@
-// From a histogram to the range that is quantised.
+// From a histogram to the range that is quantized.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ enum class RangeMethod : uint8_t {
   kMinMax,      // all that occurred
   kEntropy,     // the least Kullback-Leibler divergence between the values and what their codes tell of them
   kPercentile,  // a share of the values
-  kMse,         // the least mean square of the error of quantisation, clipping included
+  kMse,         // the least mean square of the error of quantization, clipping included
 };
 // "minmax", "entropy", "percentile", "mse".
 std::string_view range_method_name(RangeMethod method);

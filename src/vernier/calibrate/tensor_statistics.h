@@ -1,4 +1,4 @@
-// What is kept of a tensor over all samples. Internal to the room.
+// Keeps statistics of a tensor over all samples. Internal to the room.
 #pragma once
 
 #include "vernier/calibrate/range_histogram.h"
@@ -13,7 +13,7 @@ class TensorStatistics {
  public:
   explicit TensorStatistics(bool has_channels) : has_channels_(has_channels) {}
 
-  // Of float. Samples that are held out are counted apart. Throws as require_finite does.
+  // Takes a tensor of float. Held-out samples are counted separately. Throws as require_finite does.
   void add(const Tensor& tensor, bool held_out);
 
   const RangeHistogram& kept() const { return kept_; }

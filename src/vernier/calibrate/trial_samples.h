@@ -21,7 +21,7 @@ class TrialSamples {
   void offer(uint64_t hash, const NamedData& inputs);
 
   using Outputs = std::vector<NamedData>;  // of each sample
-  // What an engine of floats makes of them.
+  // Gives what an engine of floats makes of them.
   Outputs float_outputs(const Model& model) const;
   // The relative L2 error of the int8 engine by these scales against such outputs, over all samples; the
   // geometric mean of the outputs of floats. Throws what building and running engines throws.
@@ -38,8 +38,8 @@ class TrialSamples {
 // Without one there is nothing to compare.
 bool has_float_output(const Model& model);
 
-// What each method costs the outputs of a model: engines of int8 are built by its ranges, and compared with
-// the one of floats.
+// Measures what each method costs the outputs of a model: engines of int8 are built by its ranges, and
+// compared with the one of floats.
 struct MethodTrial {
   RangeMethod method = RangeMethod::kEntropy;
   double error = 0;  // TrialSamples::int8_error

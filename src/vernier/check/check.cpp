@@ -9,7 +9,7 @@ namespace vernier {
 
 namespace {
 
-// What import cannot know the meaning of; other notes tell what it knows to run around.
+// Tells whether import cannot know the meaning; other notes tell what it worked around.
 bool is_fault(const ImportNote& note) {
   return note.rule == "S10-unknown-attribute" || note.rule == "S11-unknown-operator";
 }
@@ -27,7 +27,7 @@ std::span<const Rule> check_rules() {
     structure_rules(all);
     float_range_rules(all);
     float_rounding_rules(all);
-    quantisation_rules(all);
+    quantization_rules(all);
     operator_rules(all);
     shape_rules(all);
     return all;

@@ -1,4 +1,4 @@
-// What rules look at: uses, constants and effective types of values. Internal to the room.
+// Rules look at this: uses, constants and effective types of values. Internal to the room.
 #pragma once
 
 #include <unordered_map>
@@ -69,7 +69,7 @@ int64_t output_channel_axis(const Node& node);
 // The rules, by file.
 void float_range_rules(std::vector<Rule>& rules);
 void float_rounding_rules(std::vector<Rule>& rules);
-void quantisation_rules(std::vector<Rule>& rules);
+void quantization_rules(std::vector<Rule>& rules);
 void operator_rules(std::vector<Rule>& rules);
 void shape_rules(std::vector<Rule>& rules);
 void structure_rules(std::vector<Rule>& rules);

@@ -15,7 +15,7 @@ namespace {
 // Other data of the same kind reach twice as far now and then, and four times hardly ever.
 constexpr double kHeadroom = 4;
 
-// What is known of a value that no node of the main graph makes: a constant.
+// Gives what is known of a value that no node of the main graph makes: a constant.
 ElementStatistics statistics_of(const Tensor* constant) {
   ElementStatistics statistics;
   if (constant != nullptr && is_float(constant->type())) statistics.add(constant->to_doubles());
@@ -52,7 +52,7 @@ struct DataCheck::State {
   State(const Model& model, const CheckOptions& options) : context(model, options) {
     for (const auto& node : model.graph->nodes()) {
       for (const auto add :
-           {add_denominator_probe, add_softmax_probe, add_normalisation_probe, add_quantisation_probe})
+           {add_denominator_probe, add_softmax_probe, add_normalisation_probe, add_quantization_probe})
         add(context, *node, probes);
     }
     for (const auto& [value, probe] : probes) probes_of[value].push_back(probe.get());

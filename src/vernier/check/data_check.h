@@ -16,7 +16,7 @@ class DataCheck {
 
   // To be called with every input and every value of the main graph, in execution order, of every sample.
   void observe(const Value& value, const Datum& datum);
-  // What all samples so far have shown, ranked.
+  // Gives what all samples so far have shown, ranked.
   std::vector<Finding> findings() const;
 
  private:

@@ -1,4 +1,4 @@
-// What data show at single nodes: B5, B7, B12, B20.
+// Probes that show hazards of data at single nodes: B5, B7, B12, B20.
 #include <algorithm>
 #include <cmath>
 
@@ -169,10 +169,10 @@ std::optional<std::pair<double, double>> code_range(ElementType type) {
 }
 
 // B20: scales that cut off what matters, or that leave most codes without use.
-class QuantisationProbe : public Probe {
+class QuantizationProbe : public Probe {
  public:
-  // What lies beyond [low, high] is cut off.
-  QuantisationProbe(const Node& node, double low, double high) : node_(node), low_(low), high_(high) {}
+  // Values beyond [low, high] are cut off.
+  QuantizationProbe(const Node& node, double low, double high) : node_(node), low_(low), high_(high) {}
 
   void add(const Dims&, std::span<const double> values) override {
     for (const double value : values) {
@@ -240,7 +240,7 @@ void add_normalisation_probe(const CheckContext& context, const Node& node, Inpu
   probes.emplace_back(node.input(0), std::make_unique<NormalisationProbe>(node, context.type(node.input(0))));
 }
 
-void add_quantisation_probe(const CheckContext& context, const Node& node, InputProbes& probes) {
+void add_quantization_probe(const CheckContext& context, const Node& node, InputProbes& probes) {
   if (node.op != "QuantizeLinear" || node.output(0) == nullptr) return;
   const auto scale = context.scalar(node.input(1));
   const auto zero = node.input(2) == nullptr ? std::optional(0.0) : context.scalar(node.input(2));
@@ -249,7 +249,7 @@ void add_quantisation_probe(const CheckContext& context, const Node& node, Input
   // Where zero is the lowest code, cutting off what is negative is a ReLU and meant.
   const double low = *zero == codes->first ? -kInfinity : (codes->first - *zero - 0.5) * *scale;
   probes.emplace_back(node.input(0),
-                      std::make_unique<QuantisationProbe>(node, low, (codes->second - *zero + 0.5) * *scale));
+                      std::make_unique<QuantizationProbe>(node, low, (codes->second - *zero + 0.5) * *scale));
 }
 
 }  // namespace vernier

@@ -70,7 +70,7 @@ void integers_in_floats(const CheckContext& context, std::vector<Finding>& findi
     const Value* value = node->output(0);
     const ElementType type = context.type(value);
     if (type != ElementType::kFloat16 && type != ElementType::kBFloat16) continue;
-    // Of indices it is known how large they become.
+    // Indices have a known largest value.
     const auto places = places_counted(context, node->input(0));
     if (places && static_cast<double>(*places) <= exact_integers(type) + 1) continue;
     if (!places && (value->type.tensor.element != type || !reaches_integer(value, reaches_integer, 0)))

@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// What is remembered of the elements of a floating-point value.
+// Remembers statistics of the elements of a floating-point value.
 struct ElementStatistics {
   double largest = 0, smallest = std::numeric_limits<double>::infinity();  // finite magnitudes but zero
   int64_t elements = 0, nan = 0, infinite = 0;
@@ -28,7 +28,7 @@ using InputProbes = std::vector<std::pair<const Value*, std::unique_ptr<Probe>>>
 void add_denominator_probe(const CheckContext& context, const Node& node, InputProbes& probes);
 void add_softmax_probe(const CheckContext& context, const Node& node, InputProbes& probes);
 void add_normalisation_probe(const CheckContext& context, const Node& node, InputProbes& probes);
-void add_quantisation_probe(const CheckContext& context, const Node& node, InputProbes& probes);
+void add_quantization_probe(const CheckContext& context, const Node& node, InputProbes& probes);
 
 // Significant binary digits of a type that activations have; 53 for all that are wider than FLOAT.
 int significant_bits(ElementType type);

@@ -1,6 +1,6 @@
-// What TensorRT 8 to 11 ask of a network whose types are those of the graph: explicit quantisation, types,
-// operators. Sources: TensorRT's guide (explicit quantisation, strong typing), IQuantizeLayer and
-// IDequantizeLayer, and the operator table of its ONNX parser (10.15).
+// These rules check what TensorRT 8 to 11 ask of a network whose types are those of the graph: explicit
+// quantization, types, operators. Sources: TensorRT's guide (explicit quantization, strong typing),
+// IQuantizeLayer and IDequantizeLayer, and the operator table of its ONNX parser (10.15).
 #pragma once
 
 #include "vernier/check/check.h"

@@ -11,7 +11,8 @@ namespace vernier {
 
 namespace {
 
-// Those of TensorRT's documents, and the one below which its parser warns. It refuses none for its number.
+// TensorRT's documents name the first two, and its parser warns below the third. It refuses none for its
+// number.
 constexpr int64_t kOldestOpset = 9, kNewestOpset = 25, kLeastOpset = 7;
 constexpr int64_t kMostAxes = 8;
 

@@ -12,7 +12,7 @@ bool moves(const Node& node) {
   return node.domain.empty() && def != nullptr && (def->traits & (ops::kView | ops::kDataMovement)) != 0;
 }
 
-// What made the codes, behind what only moves them; null for inputs and constants.
+// Finds the maker of the codes, behind nodes that only move them; null for inputs and constants.
 const Node* maker_of_codes(const Value* codes) {
   const Node* maker = codes == nullptr ? nullptr : codes->producer();
   while (maker != nullptr && moves(*maker) && maker->input(0) != nullptr) maker = maker->input(0)->producer();
@@ -38,25 +38,25 @@ void pairs(const CheckContext& context, std::vector<Finding>& findings) {
   }
 }
 
-// Float weights against quantised activations, or the reverse, leave TensorRT with a float operator and the
+// Float weights against quantized activations, or the reverse, leave TensorRT with a float operator and the
 // conversions beside it.
 void both_operands(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
     if (!node->domain.empty() || (node->op != "Conv" && node->op != "Gemm" && node->op != "MatMul")) continue;
-    const auto quantised = [&](size_t input) {
+    const auto quantized = [&](size_t input) {
       const Node* maker = context.made_by(node->input(input), "DequantizeLinear");
       return maker != nullptr && context.type(maker->input(0)) == ElementType::kInt8;
     };
-    if (quantised(0) == quantised(1)) continue;
+    if (quantized(0) == quantized(1)) continue;
     collector.add({.rule = "TRT7-one-operand",
                    .severity = Severity::kWarning,
                    .effect = 0.3,
                    .node = node->name,
-                   .message = fmt::format("{} is quantised and {} is not: {} runs in float",
-                                          quantised(0) ? "the activation" : "the weight",
-                                          quantised(0) ? "the weight" : "the activation", node->op),
-                   .remedy = "quantise both operands, or neither"});
+                   .message = fmt::format("{} is quantized and {} is not: {} runs in float",
+                                          quantized(0) ? "the activation" : "the weight",
+                                          quantized(0) ? "the weight" : "the activation", node->op),
+                   .remedy = "quantize both operands, or neither"});
   }
 }
 
@@ -64,7 +64,7 @@ void both_operands(const CheckContext& context, std::vector<Finding>& findings) 
 
 void tensorrt_placement_rules(std::vector<Rule>& rules) {
   rules.push_back({"TRT6-unpaired", "QuantizeLinear and DequantizeLinear that are no pair", pairs});
-  rules.push_back({"TRT7-one-operand", "contractions of which one operand is quantised", both_operands});
+  rules.push_back({"TRT7-one-operand", "contractions of which one operand is quantized", both_operands});
 }
 
 }  // namespace vernier

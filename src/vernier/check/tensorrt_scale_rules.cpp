@@ -32,7 +32,7 @@ constexpr const char* kCalibrate =
     "calibrate it symmetrically, as `vernier export FLOAT_MODEL --int8 --for tensorrt` does";
 
 template <class Visit>
-void for_each_quantisation(const CheckContext& context, const Visit& visit) {
+void for_each_quantization(const CheckContext& context, const Visit& visit) {
   for (const Node* node : context.nodes()) {
     if (makes_codes(*node) || reads_codes(*node)) visit(*node);
   }
@@ -40,7 +40,7 @@ void for_each_quantisation(const CheckContext& context, const Visit& visit) {
 
 void zero_point(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
-  for_each_quantisation(context, [&](const Node& node) {
+  for_each_quantization(context, [&](const Node& node) {
     const Value* point = node.input(2);
     if (point == nullptr) return;
     const Tensor* known = context.constant(point);
@@ -54,7 +54,7 @@ void zero_point(const CheckContext& context, std::vector<Finding>& findings) {
     if (other != values.end())
       collector.add(broken(
           "TRT1-zero-point", node,
-          fmt::format("zero point {} is {}; TensorRT quantises around zero alone", point->name, *other),
+          fmt::format("zero point {} is {}; TensorRT quantizes around zero alone", point->name, *other),
           kCalibrate));
   });
 }
@@ -63,7 +63,7 @@ void code_type(const CheckContext& context, std::vector<Finding>& findings) {
   constexpr ElementType kCodes[] = {ElementType::kInt8, ElementType::kInt4, ElementType::kFloat8E4M3FN,
                                     ElementType::kFloat4E2M1, ElementType::kUndefined};
   Collector collector(findings);
-  for_each_quantisation(context, [&](const Node& node) {
+  for_each_quantization(context, [&](const Node& node) {
     const ElementType type = context.type(codes_of(node));
     if (std::find(std::begin(kCodes), std::end(kCodes), type) != std::end(kCodes)) return;
     const bool bias = type == ElementType::kInt32;
@@ -76,7 +76,7 @@ void code_type(const CheckContext& context, std::vector<Finding>& findings) {
 
 void scale_is_constant(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
-  for_each_quantisation(context, [&](const Node& node) {
+  for_each_quantization(context, [&](const Node& node) {
     if (context.constant(node.input(1)) == nullptr)
       collector.add(broken("TRT3-scale", node, "the scale is not known when the engine is built",
                            "make the scale an initializer"));
@@ -97,7 +97,7 @@ size_t scales_of(const CheckContext& context, const Node& node) {
 
 void scale_per_channel(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
-  for_each_quantisation(context, [&](const Node& node) {
+  for_each_quantization(context, [&](const Node& node) {
     if (scales_of(context, node) > 1 && !is_of_weights(context, node))
       collector.add(broken("TRT4-activation-scales", node,
                            fmt::format("an activation has {} scales; only weights have one for each channel",
@@ -108,7 +108,7 @@ void scale_per_channel(const CheckContext& context, std::vector<Finding>& findin
 
 void channel_axis(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
-  for_each_quantisation(context, [&](const Node& node) {
+  for_each_quantization(context, [&](const Node& node) {
     const Value* output = node.output(0);
     if (!reads_codes(node) || scales_of(context, node) <= 1 || output == nullptr ||
         !output->type.is_tensor() || !output->type.tensor.shape)
@@ -135,7 +135,7 @@ void channel_axis(const CheckContext& context, std::vector<Finding>& findings) {
 
 void tensorrt_scale_rules(std::vector<Rule>& rules) {
   rules.push_back({"TRT1-zero-point", "zero points other than zero", zero_point});
-  rules.push_back({"TRT2-code-type", "codes of types that TensorRT does not quantise to", code_type});
+  rules.push_back({"TRT2-code-type", "codes of types that TensorRT does not quantize to", code_type});
   rules.push_back({"TRT3-scale", "scales that are computed", scale_is_constant});
   rules.push_back({"TRT4-activation-scales", "activations with a scale for each channel", scale_per_channel});
   rules.push_back({"TRT5-channel-axis", "scales along another axis than output channels", channel_axis});

@@ -21,7 +21,7 @@ void for_each_value(const CheckContext& context, const Visit& visit) {
   }
 }
 
-bool quantising(const Node& node) {
+bool quantizing(const Node& node) {
   return makes_codes(node) || reads_codes(node);  // they have a rule of their own
 }
 
@@ -32,7 +32,7 @@ void lacking_types(const CheckContext& context, std::vector<Finding>& findings) 
   Collector collector(findings);
   for_each_value(context, [&](const Node& node, const Value& value) {
     const ElementType type = context.type(&value);
-    if (quantising(node)) return;
+    if (quantizing(node)) return;
     if (std::find(std::begin(kLacking), std::end(kLacking), type) != std::end(kLacking))
       collector.add(
           broken("TRT8-type", node,
@@ -59,9 +59,9 @@ void doubles(const CheckContext& context, std::vector<Finding>& findings) {
 void bytes_inside(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for_each_value(context, [&](const Node& node, const Value& value) {
-    if (context.type(&value) != ElementType::kUint8 || quantising(node) || node.op == "Cast") return;
+    if (context.type(&value) != ElementType::kUint8 || quantizing(node) || node.op == "Cast") return;
     const auto& users = context.users(&value);
-    if (std::any_of(users.begin(), users.end(), [](const Node* user) { return quantising(*user); })) return;
+    if (std::any_of(users.begin(), users.end(), [](const Node* user) { return quantizing(*user); })) return;
     collector.add(broken("TRT10-bytes", node, fmt::format("'{}' is UINT8 inside of the network", value.name),
                          "cast it where it enters, e.g. to FLOAT"));
   });

@@ -1,4 +1,4 @@
-// What option values must be, for CLI11's check(): "" if they are, else what is wrong.
+// Checks option values for CLI11's check(): "" if they are right, else what is wrong.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a command that runs inside another one hands over, besides what it prints.
+// A command that runs inside another one hands this over, besides what it prints.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct BenchOutcome {
 // Members may be null.
 struct CommandObserver {
   std::function<void(const BenchOutcome& outcome)> bench;  // of `bench`, when all is measured
-  // Of `run`: each sample, runner by runner.
+  // `run` calls this for each sample, runner by runner.
   std::function<void(const std::string& runner, const NamedData& inputs, const Trace& trace)> sample;
   std::function<void(const Report& report)> compared;  // of `run`, when it has reported its comparisons
 };

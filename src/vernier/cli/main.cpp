@@ -36,7 +36,7 @@ const std::vector<Verb>& verbs() {
       {"build", "makes an engine of a model, and an engine file", declare_build},
       {"bench", "latency, throughput and memory of the CPU engine, in turn with other runners",
        declare_bench},
-      {"calibrate", "the ranges of values that int8 and fp8 quantise, from data", declare_calibrate},
+      {"calibrate", "the ranges of values that int8 and fp8 quantize, from data", declare_calibrate},
       {"diagnose", "where an engine is wrong, by which cause, and what proves it", declare_diagnose},
       {"reduce", "the smallest model, inputs and command that still show what is wrong", declare_reduce},
       {"export", "writes a model as ONNX, with the types of a precision plan", declare_export},
@@ -70,7 +70,7 @@ void choose_threads(const CommonOptions& common) {
   set_thread_count(common.threads > 0 || !cores_are_chosen ? common.threads : available_cores());
 }
 
-// Of every verb.
+// Declares the options of every verb.
 void declare_common(CLI::App& verb, CommonOptions& common) {
   verb.option_defaults()->always_capture_default();
   verb.add_option("--json", common.json, "write the machine-readable result to FILE")
@@ -110,8 +110,7 @@ void require_verb(const std::string& word) {
   throw not_there("there is no verb", word, names);
 }
 
-// Of a verb that was given what it does not take. Throws for the first option among it; of other words
-// CLI11 tells.
+// Throws for the first option that a verb does not take; CLI11 reports other words.
 void tell_unknown_option(const CLI::App& verb) {
   const auto words = verb.remaining(true);
   const auto option =
@@ -143,7 +142,7 @@ int run_program(std::vector<std::string> arguments, const CommandObserver* obser
   }
   const std::string verb = arguments.empty() ? "" : arguments[0];
   const bool builds = verb == "build" || verb == "bench" || verb == "tune";
-  // What these make is one engine, or its graph as ONNX, to which the precision options belong.
+  // These verbs make one engine, or its graph as ONNX, to which the precision options belong.
   if (builds || verb == "export") arguments.insert(arguments.begin() + 1, "--cpu");
   if (builds || verb == "export" || verb == "run" || verb == "diagnose" || verb == "reduce" ||
       verb == "check" || verb == "evaluate")

@@ -1,4 +1,4 @@
-// What long work shows of itself on standard error.
+// Long work shows its progress on standard error.
 #pragma once
 
 #include <optional>

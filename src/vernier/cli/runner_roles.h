@@ -15,7 +15,8 @@ struct RunnerRoles {
   const RunnerSpec* against = nullptr;
 };
 
-// What reports call it, as far as the command line tells: "onnxruntime=cuda"; of --runner its NAME.
+// Gives the name that reports call it by, as far as the command line tells: "onnxruntime=cuda"; of --runner
+// its NAME.
 std::string runner_name(const RunnerSpec& spec);
 
 // --against NAME, of verbs that look into engines.

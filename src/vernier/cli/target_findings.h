@@ -1,4 +1,4 @@
-// What another runtime would make of a model.
+// Finds what another runtime would make of a model.
 #pragma once
 
 #include <filesystem>
@@ -19,8 +19,8 @@ std::vector<Finding> target_findings(const std::string& target, const std::files
 // Whether ONNX Runtime says so of an operator that it has no kernel for.
 bool lacks_kernel(const std::string& message);
 
-// What TensorRT's own parser and builder say of the file: "TRT0-refused", errors with its words, or a note
-// that they take it. Throws what ask_tensorrt throws.
+// Gives what TensorRT's own parser and builder say of the file: "TRT0-refused", errors with its words, or a
+// note that they take it. Throws what ask_tensorrt throws.
 std::vector<Finding> findings_of_tensorrt(const std::filesystem::path& file,
                                           const TensorRtQuestion& question);
 

@@ -43,7 +43,7 @@ std::function<int()> declare_merge(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_reduce(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_run(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_tune(CLI::App& app, CommonOptions& common);
-// Of the command lines of other tools only what `--help` lists: they are read by run_trtexec and
+// Declares only what `--help` lists of the command lines of other tools, which are read by run_trtexec and
 // run_polygraphy.
 std::function<int()> declare_polygraphy(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_trtexec(CLI::App& app, CommonOptions& common);

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kRule = "ORT3-disagrees";
 constexpr double kMostOfCodes = 0.1;  // relative L2 that other roundings of integer kernels may make
 
-bool is_quantised(const Model& model) {
+bool is_quantized(const Model& model) {
   bool found = false;
   for_each_graph(*model.graph, [&](const Graph& graph) {
     for (const auto& node : graph.nodes()) found = found || node->op == "DequantizeLinear";
@@ -136,8 +136,8 @@ class Verifier {
           largest, samples()));
       return;
     }
-    const bool quantised = !wrong.empty() && is_quantised(written_.model);
-    const auto allowed = quantised ? prices() : Errors();
+    const bool quantized = !wrong.empty() && is_quantized(written_.model);
+    const auto allowed = quantized ? prices() : Errors();
     for (const TensorComparison* output : wrong) {
       const auto price = allowed.find(output->value);
       if (price != allowed.end() && error_of(*output) <= price->second) continue;
@@ -162,7 +162,7 @@ class Verifier {
 
   using Errors = std::map<std::string, double>;  // by output
 
-  // Of one reference against another.
+  // Gives the errors of one reference against another.
   Errors errors_of(std::unique_ptr<ReferenceRunner> actual, ReferenceRunner& reference) const {
     RenamedRunner renamed(std::move(actual), "the other");
     const ComparisonOutcome outcome = compare_runners(reference, renamed, nullptr);
@@ -172,8 +172,8 @@ class Verifier {
     return result;
   }
 
-  // What rounding to codes costs the file. The reference that rounds nothing cuts nothing off either, so
-  // where codes stand for a Relu or the inputs are beyond their range this is more than rounding: then the
+  // Gives what rounding to codes costs the file. The reference that rounds nothing cuts nothing off either.
+  // So where codes stand for a Relu, or inputs are beyond their range, this is more than rounding, and the
   // most that integer kernels are known to do counts.
   Errors prices() const {
     ReferenceRunner ideal({file_, &written_.model}, ReferenceMode::kIdeal);
@@ -190,7 +190,7 @@ class Verifier {
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
     if (worst == errors.end()) return;
     result_.notes.push_back(fmt::format(
-        "the rewritten file is off by {:.3g} in output '{}' {}, against the model as it quantised",
+        "the rewritten file is off by {:.3g} in output '{}' {}, against the model as it quantized",
         worst->second, worst->first, samples()));
   }
 

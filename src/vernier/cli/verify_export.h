@@ -13,7 +13,7 @@ struct VerifyOptions {
   DataOptions data;    // random inputs where it has none; `samples` of them at most
   uint64_t seed = 1;
   int threads = 0;
-  bool rewritten = false;  // what the model quantised itself was rewritten: then its price is to be told
+  bool rewritten = false;  // what the model quantized itself was rewritten: then its price is to be told
 };
 
 struct Verification {
@@ -22,7 +22,7 @@ struct Verification {
 };
 
 // Runs the file on a few samples in ONNX Runtime, where that is installed, and judges its outputs by the
-// reference of the file. Integer kernels round otherwise than floats do, so a quantised file may err by as
+// reference of the file. Integer kernels round otherwise than floats do, so a quantized file may err by as
 // much as rounding to codes costs, as the reference that rounds nothing tells, and by a tenth at most. A
 // file for TensorRT runs in the reference alone. `model` is what was exported, read from `model_file`.
 // Errors of the reference on random inputs become notes.

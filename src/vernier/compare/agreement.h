@@ -19,7 +19,7 @@ struct Agreement {
 
 // Float, rank >= 1, 2 to 65536 elements along the last axis.
 bool looks_like_logits(ElementType type, const Dims& dims);
-// Of tensors of equal dims that look like logits. A row that holds a NaN on either side agrees in nothing.
+// Takes tensors of equal dims that look like logits. A row that holds a NaN on either side agrees in nothing.
 Agreement count_agreement(const Tensor& reference, const Tensor& actual, int64_t k);
 
 }  // namespace vernier

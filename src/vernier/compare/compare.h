@@ -24,7 +24,7 @@ struct NoiseFloor {
   double unit_roundoff = 0;  // the largest of all roundings on the way to the value
 };
 
-// What the roundings that an engine promises may make of a value, and what they are: "bf16".
+// Bounds what the roundings that an engine promises may make of a value, and names them: "bf16".
 struct DerivedBound {
   double relative_l2 = 0, max_abs = 0;
   std::string roundings;

@@ -1,4 +1,4 @@
-// What an output of scores, or of classes, decides for each row.
+// Reads what an output of scores, or of classes, decides for each row.
 #pragma once
 
 #include "vernier/tensor/tensor.h"

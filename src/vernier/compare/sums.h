@@ -1,4 +1,4 @@
-// What one pass over pairs of elements leaves behind: counts, sums and extremes that can be merged.
+// One pass over pairs of elements leaves this behind: counts, sums and extremes that can be merged.
 #pragma once
 
 #include <limits>

@@ -30,7 +30,7 @@ bool obeys_general_tolerance(ElementType type);
 // float.
 Tolerance default_tolerance(ElementType type);
 
-// What the user gave with one option, --atol or --rtol.
+// Holds what the user gave with one option, --atol or --rtol.
 struct ToleranceOption {
   std::optional<double> general;        // for every floating-point value
   std::map<std::string, double> named;  // for one value, by its exact name
@@ -47,7 +47,7 @@ struct Tolerances {
   // obeys_general_tolerance); bool and strings are always exact.
   Tolerance of(const std::string& value, ElementType type) const;
 
-  // What the user gave and this value does not obey, with what to write instead; "" if it obeys all.
+  // Says which options of the user this value does not obey, and what to write instead; "" if it obeys all.
   std::string not_applied(const std::string& value, ElementType type) const;
 
   // Throws usage_error if a general tolerance is given and none of the outputs, by name, obeys it. An output

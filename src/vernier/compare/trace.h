@@ -1,4 +1,5 @@
-// What one run of one runner on one sample yielded. Everything that judges reads traces and nothing else.
+// A trace holds what one run of one runner on one sample yielded. Everything that judges reads traces and
+// nothing else.
 #pragma once
 
 #include <string>

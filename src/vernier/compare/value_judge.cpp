@@ -125,7 +125,7 @@ void ValueJudge::compare_tensors(const Tensor& reference, const Tensor& actual, 
   so_far_.dims = reference.dims();
   if (!total_) {
     so_far_.tolerance = options_.tolerances.of(so_far_.value, judged_as(actual));
-    // A quantised integer that one side left unrounded is up to half a step from the best integer. A
+    // A quantized integer that one side left unrounded is up to half a step from the best integer. A
     // tolerance that the user gave is never loosened.
     if (is_integer(so_far_.type) && reference.type() != actual.type() && !so_far_.tolerance.by_user) {
       so_far_.tolerance.atol += 0.5;
@@ -167,7 +167,7 @@ bool ValueJudge::types_agree(const Tensor& reference, const Tensor& actual, cons
     const std::string stored(element_type_name(tensor.type()));
     return name == stored ? name : fmt::format("{} stored as {}", name, stored);
   };
-  // What came with the data may say otherwise than the model.
+  // The data may say otherwise than the model.
   const std::string of_model =
       declared == stated ? fmt::format("the model says {}, ", element_type_name(expected)) : "";
   lower(Verdict::kFail,
@@ -199,8 +199,8 @@ void ValueJudge::judge_sample() {
   total_->merge(*in_sample_);
 }
 
-// Of a sample with elements outside the tolerance. One that the user gave is the law: noise may explain the
-// difference, but not excuse it.
+// Judges a sample with elements outside the tolerance. A tolerance that the user gave is the law: noise may
+// explain the difference, but not excuse it.
 void ValueJudge::judge_difference(const Metrics& sample) {
   if (!within_noise(sample, options_.noise_factor)) {
     if (explain_by_bound(sample)) return;

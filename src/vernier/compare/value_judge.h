@@ -9,7 +9,7 @@ class ValueJudge {
  public:
   ValueJudge(std::string value, const CompareOptions& options);
 
-  // What each side showed of the value in one sample; one of them may be missing.
+  // Adds what each side showed of the value in one sample; one side may be missing.
   void add(const TraceEntry* reference, const TraceEntry* actual, size_t sample);
   // Names the ties on which the sample that was added last rests, if it passes.
   void decided_by(const std::vector<Decision>& decisions);

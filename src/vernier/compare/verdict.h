@@ -1,4 +1,4 @@
-// What a comparison concludes. Never a bare bool: there are three ways not to pass.
+// A comparison concludes with a verdict, never with a bare bool: there are three ways not to pass.
 #pragma once
 
 #include <algorithm>

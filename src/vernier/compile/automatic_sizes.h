@@ -15,9 +15,9 @@ struct AutomaticSizes {
   std::string note;               // which sizes these are, or why there are none
 };
 
-// Those of the first sample; without samples 1 for each free dimension, and where the model refuses that,
-// inference or a run of it, the sizes of random inputs. A plan is prepared for what is found. Throws what
-// Compiler::prepare throws, and what a sample that does not suit the model makes it throw.
+// Chooses the sizes of the first sample; without samples 1 for each free dimension, and where the model
+// refuses that, inference or a run of it, the sizes of random inputs. A plan is prepared for what is found.
+// Throws what Compiler::prepare throws, and what a sample that does not suit the model makes it throw.
 AutomaticSizes automatic_sizes(Compiler& compiler, const Model& model, const std::vector<Sample>& samples,
                                uint64_t seed);
 

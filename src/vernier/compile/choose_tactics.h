@@ -8,8 +8,8 @@ namespace vernier {
 // Options of the tuner with approximate tactics among those that must not be used, if they may not be.
 TuneOptions tuner_options(TuneOptions options);
 
-// Of a graph at known sizes. Constants are read in the forms that plans for other sizes, `prepared`, read
-// them in already, as far as there are kernels for that. What was tried is added to `tuning`.
+// Chooses for a graph at known sizes. Constants are read in the forms that plans for other sizes, `prepared`,
+// read them in already, as far as there are kernels for that. What was tried is added to `tuning`.
 PlanChoices choose_tactics(Planner& planner, const Graph& specialised,
                            const std::vector<PreparedPlan>& prepared, Tuning& tuning);
 

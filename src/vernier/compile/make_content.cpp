@@ -12,7 +12,7 @@ namespace vernier {
 
 namespace {
 
-bool is_quantised(const Graph& graph) {
+bool is_quantized(const Graph& graph) {
   bool found = false;
   for_each_graph(graph, [&](const Graph& inner) {
     for (const auto& node : inner.nodes()) found = found || node->op == "DequantizeLinear";
@@ -23,7 +23,7 @@ bool is_quantised(const Graph& graph) {
 // Chooses types on the graph as it is after the passes of the model, and types it.
 void apply(EngineContent& content, const Graph& model, const BuildOptions& build) {
   const PrecisionOptions& options = build.precision;
-  if (options.int8 && options.calibration.empty() && !build.planned && !is_quantised(model))
+  if (options.int8 && options.calibration.empty() && !build.planned && !is_quantized(model))
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
   if (!options.changes_types() && !build.planned) {
     content.precision = declared_plan(*content.graph);
@@ -71,7 +71,7 @@ EngineContent make_content(std::unique_ptr<Graph> graph, const Graph& model, con
       options.planned ? AskedTypes(*options.planned) : AskedTypes(options.precision, model);
   content.passes = rewrite_for_types(*content.graph, asked, options.passes);
   apply(content, model, options);
-  if (options.precision.int8 || content.precision.quantises()) run(integer_pipeline());
+  if (options.precision.int8 || content.precision.quantizes()) run(integer_pipeline());
   run(typed_pipeline());
   return content;
 }

@@ -1,4 +1,5 @@
-// What an engine holds for all sizes of its model: the graph after the passes, typed by a precision plan.
+// Makes what an engine holds for all sizes of its model: the graph after the passes, typed by a precision
+// plan.
 #pragma once
 
 #include "vernier/engine/planner.h"

@@ -28,7 +28,7 @@ std::vector<Pass> typed_pipeline() {
 }
 
 std::set<std::string> pass_names() {
-  std::set<std::string> names{"apply-precision", "retype-nodes", group_quantised_attention().name,
+  std::set<std::string> names{"apply-precision", "retype-nodes", group_quantized_attention().name,
                               unfold_patches().name};
   for (const auto& pipeline : {integer_pipeline(), model_pipeline(), typed_pipeline(),
                                plan_pipeline(host_driver().group_traits())}) {

@@ -17,7 +17,7 @@ namespace {
 
 // Places that are told apart; of more elements the worst of each place counts.
 constexpr size_t kMostPlaces = 1 << 14;
-// Of the tolerance that the approximations may use up: the exact kernels round, too.
+// The approximations may use up this part of the tolerance, because the exact kernels round, too.
 constexpr double kUsable = 0.8;
 
 // A plan whose approximate kernels can be exchanged, run on the samples of its sizes.
@@ -33,7 +33,7 @@ class ExchangeablePlan {
     plan_ = engine.planner().plan_again(*prepared.plan, kernels_, packed_);
   }
 
-  // Of every node at every output of every sample, what it takes of the tolerance.
+  // Measures what every node takes of the tolerance at every output of every sample.
   std::vector<Approximation> measure(const Graph& graph, const std::vector<Sample>& samples) {
     use(std::vector<bool>(exchanges().size(), false));
     for (const Sample& sample : samples) add(graph, sample);
@@ -153,7 +153,7 @@ class ExchangeablePlan {
   std::vector<std::vector<Datum>> inputs_, exact_;  // by sample
 };
 
-// What an approximate tactic computes at any of some sizes, by the value that it makes.
+// Finds what an approximate tactic computes at any of some sizes, by the value that it makes.
 class ApproximateNodes {
  public:
   void add(const PlanChoices& choices) {
@@ -182,7 +182,7 @@ std::vector<bool> choose(ExchangeablePlan& plan, std::vector<Approximation> all)
   }
 }
 
-// What is known of the nodes of all plans, by the value that they make.
+// Holds what is known of the nodes of all plans, by the value that they make.
 struct Findings {
   std::map<std::string, bool> kept;  // false wins
   double slower = 0;

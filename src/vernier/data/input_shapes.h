@@ -37,7 +37,7 @@ std::vector<const Value*> required_inputs(const Model& model);
 // The input of that name; throws bad_input, listing the names, if there is none.
 const Value& find_input(const Model& model, const std::string& name);
 
-// What `shapes` say of the symbols. Throws bad_input for unknown inputs and sizes that do not fit.
+// Gives what `shapes` say of the symbols. Throws bad_input for unknown inputs and sizes that do not fit.
 SymbolValues symbols_of(const Model& model, const InputShapes& shapes);
 // The sizes of one input; throws bad_input, naming the unknown, when `symbols` and `shapes` do not give all
 // of them.

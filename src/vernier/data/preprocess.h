@@ -1,4 +1,4 @@
-// What happens to an image between its file and the input of a model: the text of `--preprocess`.
+// Prepares an image between its file and the input of a model, as the text of `--preprocess` says.
 #pragma once
 
 #include <array>

@@ -20,7 +20,7 @@ const Value* find_named(const std::vector<Value*>& values, const std::string& na
   return found == values.end() ? nullptr : *found;
 }
 
-// What a node of the main graph makes; null for what none does.
+// Finds a value that a node of the main graph makes; null for others.
 const Value* find_made(const Model& model, const std::string& name) {
   for (const auto& node : model.graph->nodes()) {
     for (const Value* output : node->outputs) {
@@ -53,7 +53,7 @@ NamedData read_numbered(const std::vector<fs::path>& files, const std::vector<co
   return data;
 }
 
-// What a name becomes where file systems do not take all characters.
+// Turns a name into one that all file systems take.
 std::string file_stem(const std::string& name) {
   std::string stem = name;
   for (char& c : stem) {

@@ -17,8 +17,8 @@ namespace vernier {
 using NamedFiles =
     std::vector<std::pair<std::string, std::filesystem::path>>;  // name of an input or output, file
 
-// What a folder holds, in natural order: test_data_set_2 before test_data_set_10. Throws bad_input if it
-// cannot be read.
+// Lists a folder in natural order: test_data_set_2 before test_data_set_10. Throws bad_input if it cannot be
+// read.
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
 // Element types of all inputs and outputs, and of what nodes make.

@@ -6,7 +6,7 @@
 #include "vernier/backends/reference/run_limit.h"
 #include "vernier/base/memory.h"
 #include "vernier/diagnose/bounds/error_split.h"
-#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/experiments/failing_node.h"
 #include "vernier/diagnose/experiments/inner_look.h"
 #include "vernier/diagnose/experiments/opened_branches.h"
@@ -16,7 +16,7 @@
 #include "vernier/diagnose/hazards/expected_values.h"
 #include "vernier/diagnose/hazards/kept_digits.h"
 #include "vernier/diagnose/hazards/model_hazards.h"
-#include "vernier/diagnose/hazards/quantisation_hazards.h"
+#include "vernier/diagnose/hazards/quantization_hazards.h"
 #include "vernier/diagnose/repeats/repeatability.h"
 #include "vernier/diagnose/repeats/runtime_faults.h"
 
@@ -34,7 +34,7 @@ class DiagnosisRun {
     compared_ = compare_outputs(job_, samples_, watch_);
     // An experiment that the end of the time finds at work gets half as much time again.
     const RunLimit limit(std::max(0.0, watch_.left() + 0.5 * job_.budget));
-    engine_ = &compared_.culprit();
+    engine_ = &compared_.root_cause();
     result_.notes = compared_.failures;
     for (const std::string& reason : engine_->comparison.reasons) result_.notes.push_back(reason);
     if (engine_->failure) attempt("the failing run", watch_, result_.notes, [this] { look_into_failure(); });
@@ -53,7 +53,7 @@ class DiagnosisRun {
 
   // After run(), when no limit of its time holds any more.
   void repair(Diagnosis& diagnosis) const {
-    if (diagnosis.culprits.empty() || !job_.repair) return;
+    if (diagnosis.root_causes.empty() || !job_.repair) return;
     if (!engine_->engine.tested->can_run()) {
       diagnosis.notes.push_back("a recorded run cannot be repaired: give the engine");
       return;
@@ -65,7 +65,7 @@ class DiagnosisRun {
     try {
       find_repairs(job, *job_.repair, diagnosis);
     } catch (const Error& error) {
-      // What was found is worth as much without a repair.
+      // The findings are worth as much without a repair.
       diagnosis.notes.push_back("repairs could not be looked for: " + error.message());
     }
   }
@@ -86,12 +86,12 @@ class DiagnosisRun {
       stage("trying without optimisation");
       const auto known = compared_.right.find(0);
       blame_optimiser(*job_.repair_builder(*engine_->engine.runner), *engine_->failure,
-                      known == compared_.right.end() ? nullptr : &known->second, found.culprit, watch_);
+                      known == compared_.right.end() ? nullptr : &known->second, found.root_cause, watch_);
     }
-    if (found.culprit) result_.culprits.push_back(std::move(*found.culprit));
+    if (found.root_cause) result_.root_causes.push_back(std::move(*found.root_cause));
   }
 
-  // Of engines that agree with the model, and of a model that does not agree with what came with the data.
+  // Judges engines that agree with the model, and a model that does not agree with what came with the data.
   void judge_expected() {
     const size_t sample = sample_of_expected(*compared_.expected);
     const auto right = compared_.right.find(sample);
@@ -108,12 +108,12 @@ class DiagnosisRun {
     // An engine that errs by itself is what the user asked about, and who knows a node says more; but not
     // where all of it rests on what is wrong itself.
     const auto says = [&](const char* words) { return found->sentence.starts_with(words); };
-    const bool is_second = !result_.culprits.empty() && !says("the reference lies") &&
+    const bool is_second = !result_.root_causes.empty() && !says("the reference lies") &&
                            (found->nodes.empty() || says("the model"));
-    result_.culprits.insert(is_second ? result_.culprits.end() : result_.culprits.begin(), *found);
+    result_.root_causes.insert(is_second ? result_.root_causes.end() : result_.root_causes.begin(), *found);
   }
 
-  // That of the largest error, if one fails.
+  // Chooses the sample of the largest error, if one fails.
   size_t sample_to_look_at() const {
     for (const TensorComparison& tensor : engine_->comparison.tensors) {
       if (tensor.verdict == Verdict::kFail && tensor.worst && engine_->outputs.contains(tensor.worst->sample))
@@ -135,7 +135,7 @@ class DiagnosisRun {
       if (repeatability_.is_repeatable() && !repeatability_.outputs.empty())
         result_.notes.push_back("equal runs differ by roundings: their sums come in another order each time");
     } catch (const Error& error) {
-      result_.culprits.push_back(not_run_again(engine_->outputs.at(sample), error.message()));
+      result_.root_causes.push_back(not_run_again(engine_->outputs.at(sample), error.message()));
     }
   }
 
@@ -157,7 +157,7 @@ class DiagnosisRun {
     InnerLook look = look_at_nodes(job, sample);
     split(look, sample);
     if (!job.fails && is_beyond_rounding()) {
-      // What was shown may not have been that answer.
+      // The shown values may not belong to that answer.
       job.fails = true;
       look = look_at_nodes(job, sample);
     }
@@ -165,17 +165,17 @@ class DiagnosisRun {
     attempt("what changes between runs", watch_, result_.notes, [&] {
       find_runtime_faults({*job_.model, tested(), inputs, job.other, engine_->outputs.at(sample),
                            repeatability_, look.check, job.fails},
-                          result_.culprits, watch_);
+                          result_.root_causes, watch_);
     });
-    name_custom_operators(*job_.model->graph, job_.calls, result_.culprits);
+    name_custom_operators(*job_.model->graph, job_.calls, result_.root_causes);
     if (watch_.is_over()) return;
-    if (!result_.culprits.empty() && is_sound_) split(look, sample);
+    if (!result_.root_causes.empty() && is_sound_) split(look, sample);
     const HazardJob hazards{model, look.shown, inputs, plain};
-    const bool differs = !result_.culprits.empty() || (fails() && !within_bounds(result_.split));
+    const bool differs = !result_.root_causes.empty() || (fails() && !within_bounds(result_.split));
     if (differs && repeatability_.is_repeatable())
       attempt("what it does not round", watch_, result_.notes, [&] { keeps_digits_ = rounds_less(hazards); });
     if (keeps_digits_) {
-      result_.culprits.clear();
+      result_.root_causes.clear();
       result_.notes.push_back("it keeps more digits between nodes than the types of the model say");
     }
     attempt("scales", watch_, result_.notes, [&] { look_at_scales(sample); });
@@ -192,17 +192,18 @@ class DiagnosisRun {
     FurtherRuns further(*job.tested, samples_.beside(sample), job_.seed, watch_);
     const FlaggedRuns runs{look.shown,          *job.inputs,    look.before ? &*look.before : nullptr,
                            &look.inputs_before, &look.changing, tested().can_run() ? &further : nullptr};
-    for (Culprit& culprit : culprits_of(look.check, runs, job_.most_culprits, watch_))
-      result_.culprits.push_back(std::move(culprit));
-    join_wrong_weights(look.shown, look.check, result_.culprits);
-    blame_precision_for_epsilons(result_.culprits);
+    for (RootCause& root_cause : root_causes_of(look.check, runs, job_.most_root_causes, watch_))
+      result_.root_causes.push_back(std::move(root_cause));
+    join_wrong_weights(look.shown, look.check, result_.root_causes);
+    blame_precision_for_epsilons(result_.root_causes);
     return look;
   }
 
-  // Of an engine that nothing is known against, but that the tolerance of its types is too wide for it.
+  // Tells whether nothing is known against an engine, except that the tolerance of its types is too wide for
+  // it.
   bool is_beyond_rounding() const {
-    return result_.culprits.empty() && repeatability_.is_repeatable() && !job_.against_engine && !by_user() &&
-           !rests_on_ties(engine_->comparison) && vernier::is_beyond_rounding(result_.split);
+    return result_.root_causes.empty() && repeatability_.is_repeatable() && !job_.against_engine &&
+           !by_user() && !rests_on_ties(engine_->comparison) && vernier::is_beyond_rounding(result_.split);
   }
 
   bool fails() const { return engine_->comparison.verdict == Verdict::kFail || is_beyond_rounding(); }
@@ -211,7 +212,7 @@ class DiagnosisRun {
   void split(const InnerLook& look, size_t sample) {
     if (watch_.is_over()) return;
     stage("propagating roundings");
-    is_sound_ = result_.culprits.empty();
+    is_sound_ = result_.root_causes.empty();
     PropagationOptions limits;
     limits.most_bytes = job_.most_bytes / 4;  // inner values may still be held
     limits.is_over = [this] { return watch_.is_over(); };
@@ -228,32 +229,33 @@ class DiagnosisRun {
 
   // Where the engine is sound: what it is compared with, or the model, may be at fault.
   void look_beyond(const HazardJob& hazards, const NamedData& other, const NamedData& right) {
-    const auto& culprits = result_.culprits;
-    const bool explained = std::any_of(culprits.begin(), culprits.end(),
-                                       [](const Culprit& culprit) { return culprit.failure.is_explained(); });
+    const auto& root_causes = result_.root_causes;
+    const bool explained =
+        std::any_of(root_causes.begin(), root_causes.end(),
+                    [](const RootCause& root_cause) { return root_cause.failure.is_explained(); });
     if (explained || watch_.is_over()) return;
     stage("looking for what the model makes of rounding");
-    std::vector<Culprit> found;
-    const bool looks_on = culprits.empty() && !is_explained_by_quantisation(hazards);
-    if (culprits.empty() && job_.against_engine &&
+    std::vector<RootCause> found;
+    const bool looks_on = root_causes.empty() && !is_explained_by_quantization(hazards);
+    if (root_causes.empty() && job_.against_engine &&
         (engine_->comparison.verdict == Verdict::kFail ||
          !within_bounds(result_.split, right, hazards.outputs)))
       found = lying_reference(
           {*job_.model, *job_.against_engine, hazards.inputs, other, right, hazards.outputs, job_.seed},
           watch_);
-    if (found.empty() && culprits.empty())
+    if (found.empty() && root_causes.empty())
       found = dropped_casts(*job_.model, hazards.inputs, hazards.outputs, watch_);
     if (found.empty() && looks_on) found = model_hazards(hazards, watch_);
     if (found.empty() && looks_on &&
         (fails() || engine_->comparison.verdict != Verdict::kPass || rests_on_ties(engine_->comparison)))
       found = amplifiers({hazards.shown, hazards.inputs, hazards.outputs, job_.seed}, watch_);
-    if (!found.empty()) result_.culprits = std::move(found);
+    if (!found.empty()) result_.root_causes = std::move(found);
   }
 
-  // Whether all that the outputs are off is what quantising by the plan costs: who asks for int8 is told how
+  // Whether all that the outputs are off is what quantizing by the plan costs: who asks for int8 is told how
   // much, and not that a node of the model is at fault.
-  bool is_explained_by_quantisation(const HazardJob& hazards) const {
-    if (!hazards.shown.quantised || !within_bounds(result_.split) || explains_everything(result_.split))
+  bool is_explained_by_quantization(const HazardJob& hazards) const {
+    if (!hazards.shown.quantized || !within_bounds(result_.split) || explains_everything(result_.split))
       return false;
     return std::all_of(engine_->comparison.tensors.begin(), engine_->comparison.tensors.end(),
                        [](const TensorComparison& tensor) {
@@ -274,7 +276,7 @@ class DiagnosisRun {
     result_.notes.insert(result_.notes.end(), several.notes.begin(), several.notes.end());
   }
 
-  // What the model itself makes of its scales, whoever runs it.
+  // Looks at what the model itself makes of its scales, whoever runs it.
   void look_at_scales(size_t sample) {
     stage("looking at scales");
     constexpr size_t kMost = 5;
@@ -283,8 +285,8 @@ class DiagnosisRun {
       if (i == sample || samples.size() + 1 < kMost || sample < i)
         samples.push_back(samples_.kept()[i].inputs);
     }
-    auto found = quantisation_hazards(*job_.model, samples, watch_);
-    // What matters more stands first: the model's own error, or that of the engine.
+    auto found = quantization_hazards(*job_.model, samples, watch_);
+    // The larger one stands first: the model's own error, or that of the engine.
     double of_model = 0, of_engine = 0;
     for (const ErrorSplit& split : result_.split) {
       of_model = std::max(of_model, split.ideal_declared);
@@ -292,18 +294,18 @@ class DiagnosisRun {
     }
     constexpr double kLittle = 0.1;
     const bool first = of_engine < kLittle * of_model;
-    result_.culprits.insert(first ? result_.culprits.begin() : result_.culprits.end(), found.begin(),
-                            found.end());
+    result_.root_causes.insert(first ? result_.root_causes.begin() : result_.root_causes.end(), found.begin(),
+                               found.end());
   }
 
   void conclude() {
     result_.verdict = is_beyond_rounding() ? Verdict::kFail : engine_->comparison.verdict;
-    const bool looked = !result_.split.empty() && result_.culprits.empty() &&
+    const bool looked = !result_.split.empty() && result_.root_causes.empty() &&
                         repeatability_.is_repeatable() && !engine_->failure;
     if (result_.verdict == Verdict::kFail && looked && (within_bounds(result_.split) || keeps_digits_) &&
         !by_user())
       result_.verdict = explains_everything(result_.split) ? Verdict::kMistrusted : Verdict::kPass;
-    if (!result_.culprits.empty() || !repeatability_.is_repeatable())
+    if (!result_.root_causes.empty() || !repeatability_.is_repeatable())
       result_.verdict = worst(result_.verdict, Verdict::kFail);
     // Data may say too little, or the model may be ill-conditioned: that is no fault of the engine.
     result_.healthy =
@@ -323,7 +325,7 @@ class DiagnosisRun {
       any = any || lacks;
       if (!lacks && each.comparison.verdict == Verdict::kFail) return false;
     }
-    if (engine_->failure) return any && result_.culprits.size() <= 1;
+    if (engine_->failure) return any && result_.root_causes.size() <= 1;
     return any && result_.healthy;
   }
 

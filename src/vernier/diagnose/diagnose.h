@@ -21,22 +21,22 @@ struct DiagnosedRunner {
 
 struct DiagnosisJob {
   const Model* model = nullptr;
-  // What its nodes were calls of before they were inlined (onnx/import.h).
+  // Names the calls that its nodes were before they were inlined (onnx/import.h).
   std::map<std::string, std::string> calls;
   DiagnosedRunner engine;
   // More engines, which are compared with it. The first of all that fails is the one that is looked into.
   std::vector<DiagnosedRunner> others;
-  // What the engine is compared with: the reference, or another engine, which may be the one that is wrong.
+  // The engine is compared with this: the reference, or another engine, which may be the one that is wrong.
   Runner* against = nullptr;
   std::optional<DiagnosedRunner> against_engine;  // the same where it is no reference
   CompareOptions compare;
   size_t most_samples = 8;  // that are looked at
-  size_t most_culprits = 8;
+  size_t most_root_causes = 8;
   double budget = 60;                            // seconds, after which no further experiment begins
   size_t most_bytes = ShowOptions().most_bytes;  // of inner values that are held at once
   uint64_t seed = 1;
   std::optional<RepairOptions> repair;  // nothing: repairs are named, and not tried
-  // What makes an engine of the job once more, with a change; not set: nobody can.
+  // Makes an engine of the job once more, with a change; not set: nobody can.
   std::function<std::unique_ptr<RepairBuilder>(const Runner& engine)> repair_builder;
   std::function<void(const std::string& stage)> progress;
   // Called at the end where nothing is wrong but that an engine has nothing that runs the model.

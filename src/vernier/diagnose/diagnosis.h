@@ -1,4 +1,5 @@
-// What a diagnosis says. docs/diagnosis.md teaches reading it; `vernier diagnose --json` writes it.
+// A diagnosis holds all that `diagnose` says. docs/diagnosis.md teaches reading it; `vernier diagnose --json`
+// writes it.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,7 @@
 
 namespace vernier {
 
-// What was seen, as figure and sentence, and the experiment that showed it.
+// Holds what was seen, as figure and sentence, and the experiment that showed it.
 struct Evidence {
   std::string experiment;
   double figure = 0;
@@ -24,7 +25,7 @@ struct RejectedCause {
   std::string why;
 };
 
-// What a repair makes of the error of the outputs, on samples that it was not chosen on.
+// Measures what a repair makes of the error of the outputs, on samples that it was not chosen on.
 struct RepairMeasurement {
   double relative_l2_before = 0, relative_l2_after = 0;  // of the output that has the largest
   std::optional<double> cost_percent;  // how much longer a run takes; nothing where nobody could time it
@@ -47,7 +48,7 @@ struct Repair {
 };
 std::string_view repair_kind_name(Repair::Kind kind);
 
-struct Culprit {
+struct RootCause {
   std::vector<std::string> nodes;  // of the ONNX model, the most likely one first; none: outside of the graph
   std::vector<std::string> values;  // that the nodes make, or the inputs and outputs that are at fault
   FailureClass failure;
@@ -100,7 +101,7 @@ struct Diagnosis {
   bool healthy = false;
   std::string sentence;  // what the user needs to know
   std::vector<ErrorSplit> split;
-  std::vector<Culprit> culprits;         // by rank
+  std::vector<RootCause> root_causes;    // by rank
   std::vector<EngineAgreement> engines;  // if there are several
   std::vector<SampleOutcome> samples;    // of the engine that is diagnosed
   std::vector<Experiment> experiments;

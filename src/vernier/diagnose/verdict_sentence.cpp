@@ -34,16 +34,16 @@ bool only_plan_is_off(const Diagnosis& diagnosis) {
 
 std::string verdict_sentence(const Diagnosis& diagnosis, const std::string& engine,
                              const Repeatability& repeatability) {
-  if (!diagnosis.culprits.empty()) {
-    const Culprit& first = diagnosis.culprits.front();
+  if (!diagnosis.root_causes.empty()) {
+    const RootCause& first = diagnosis.root_causes.front();
     // The model, or the engine that it is compared with, may be the one that is wrong.
     const bool is_own =
         first.sentence.rfind("the reference lies", 0) != 0 && first.sentence.rfind("not the engine", 0) != 0;
     std::string text = fmt::format("{} is {}: {}", engine, is_own ? "wrong" : "sound", first.sentence);
     if (first.failure.is_explained())
       text += fmt::format(" ({}, {})", first.failure.code(), first.failure.title());
-    if (diagnosis.culprits.size() > 1)
-      text += fmt::format("; {} more culprits", diagnosis.culprits.size() - 1);
+    if (diagnosis.root_causes.size() > 1)
+      text += fmt::format("; {} more root causes", diagnosis.root_causes.size() - 1);
     return text;
   }
   if (!repeatability.is_repeatable())

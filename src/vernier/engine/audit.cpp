@@ -10,7 +10,7 @@ namespace {
 using How = ExecutedPrecision::How;
 
 // Whether the reference gives elements that the node reads, in the type that they have already: then it is
-// no place at which the engine narrows anything, not even where passes made the node one of quantised values.
+// no place at which the engine narrows anything, not even where passes made the node one of quantized values.
 bool hands_on(const Node& node, ElementType stored) {
   return selects_elements(node) &&
          std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value* input) {
@@ -18,7 +18,7 @@ bool hands_on(const Node& node, ElementType stored) {
          });
 }
 
-// What executes a node, or a group of nodes: a kernel, or the reference.
+// Reads how a node, or a group of nodes, is executed: by a kernel, or the reference.
 class StepPrecision {
  public:
   // `stored` are the types of its outputs; kUndefined where it is not known.
@@ -63,7 +63,7 @@ class StepPrecision {
     result.kernel = kernel_->name;
     result.compute = contract.computed;
     result.accumulate = contract.accumulated;
-    // What surrounds a product of integers, or of narrow floats, in its kernel is computed in floats.
+    // The nodes around a product of integers, or of narrow floats, are computed in floats by its kernel.
     const bool narrow =
         contract.computed != ElementType::kUndefined && !holds(contract.computed, ElementType::kFloat);
     if (narrow && is_one_kernel() && class_of(node).lowering != Lowering::kAlways) {
@@ -79,15 +79,15 @@ class StepPrecision {
   std::vector<ElementType> stored_;
 };
 
-// Casts and quantisation that a plan itself put in are not nodes of the model.
+// Casts and quantization that a plan itself put in are not nodes of the model.
 bool is_added(const Node& node, const std::set<std::string>& nodes) {
   return (node.op == "Cast" || node.op == "QuantizeLinear" || node.op == "DequantizeLinear") &&
          !nodes.contains(node.name);
 }
 
 // A contraction that stands for several nodes is typed by what it multiplies: by the plan, the nodes between
-// its products round to what they store. A quantisation that stands for others, too, such as a transposition
-// of what it makes which turned out to move nothing, stores what a quantisation does.
+// its products round to what they store. A quantization that stands for others, too, such as a transposition
+// of what it makes which turned out to move nothing, stores what a quantization does.
 std::optional<LayerPrecision> requested_of(const Node& node, const PrecisionPlan& plan) {
   if (node.op == "QuantizeLinear") {
     for (const std::string& name : onnx_nodes(node)) {
@@ -113,7 +113,7 @@ class Auditor {
     for (const Step& step : plan_.steps) {
       if (step.node != nullptr) add_step(step);
     }
-    // What is in the graph but takes no step is a view; the rest is gone.
+    // A node that is in the graph but takes no step is a view; the rest is gone.
     for (const auto& node : plan_.graph->nodes()) add_rest(*node);
     for (const std::string& name : nodes_) {
       if (!seen_.contains(name)) add_row(name, "", {How::kFolded, "", {}, {}, {}, {}}, requested_.find(name));

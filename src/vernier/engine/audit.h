@@ -6,9 +6,9 @@
 
 namespace vernier {
 
-// What keeps a kernel from computing a node, or the nodes of a group, as the plan asks, for the first ONNX
-// node where it differs; "": nothing. `stored` are the types of its outputs. `nodes` are those of the ONNX
-// model.
+// Says what keeps a kernel from computing a node, or the nodes of a group, as the plan asks, for the first
+// ONNX node where it differs; "": nothing. `stored` are the types of its outputs. `nodes` are those of the
+// ONNX model.
 std::string kernel_difference(const Node& node, const Kernel& kernel, const std::vector<ElementType>& stored,
                               const PrecisionPlan& requested, const std::set<std::string>& nodes);
 

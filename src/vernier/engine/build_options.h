@@ -1,4 +1,4 @@
-// What an engine is to be compiled like.
+// These options say how an engine is compiled.
 #pragma once
 
 #include "vernier/backends/shared/driver.h"
@@ -20,7 +20,7 @@ struct BuildOptions {
   size_t workspace = 0;  // bytes of working memory that a plan may take; 0: as many as it needs
   PassOptions passes;
   PrecisionOptions precision;
-  // What was planned before, to be used instead of what `precision` asks for.
+  // Holds what was planned before, to be used instead of what `precision` asks for.
   std::optional<PrecisionPlan> planned;
   std::vector<ShapeProfile> profiles;  // none: any sizes run
   TuneOptions tune;
@@ -30,7 +30,7 @@ struct BuildOptions {
   std::vector<std::shared_ptr<const Driver>> accelerators;
 };
 
-// What times depend on besides the work itself; the name of this machine in a timing cache.
+// Names what times depend on besides the work itself: the name of this machine in a timing cache.
 std::string timing_device();
 
 }  // namespace vernier

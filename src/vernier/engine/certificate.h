@@ -1,5 +1,5 @@
-// What was proven of an engine when it was built: whether it computes what its plan promises, and what the
-// plan costs. Its file keeps it.
+// A certificate says what was proven of an engine when it was built: whether it computes what its plan
+// promises, and what the plan costs. Its file keeps it.
 #pragma once
 
 #include <string>

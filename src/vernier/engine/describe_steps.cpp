@@ -5,8 +5,8 @@ namespace vernier {
 
 namespace {
 
-// What is copied between devices because a node runs where it does: the copies that bring its inputs, and
-// those that take its outputs further.
+// Counts what is copied between devices because a node runs where it does: the copies that bring its inputs,
+// and those that take its outputs further.
 class CopiesAround {
  public:
   explicit CopiesAround(const Plan& plan) : plan_(plan) {

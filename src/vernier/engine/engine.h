@@ -6,7 +6,7 @@
 
 namespace vernier {
 
-// What was tried when an engine was compiled.
+// Holds what was tried when an engine was compiled.
 struct Tuning {
   std::vector<TuneResult> results;
   // Tactics that some node could be computed by, in any layout that was tried.

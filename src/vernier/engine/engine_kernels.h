@@ -28,7 +28,7 @@ class EngineKernels {
   const Backend& steered() const { return obeying_ ? static_cast<const Backend&>(*obeying_) : *host_; }
   // The same, and the same bits for any number of threads where the options say deterministic.
   const Backend& kernels() const { return invariant_ ? static_cast<const Backend&>(*invariant_) : steered(); }
-  // What a plan asks for each node where the options say deterministic; else null.
+  // Makes kernels for each node where the options say deterministic; else null.
   ChooseTactic choice() const;
   const FaultableBackend& host() const { return *host_; }
   const std::vector<Accelerator>& accelerators() const { return accelerators_; }

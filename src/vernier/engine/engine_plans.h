@@ -24,14 +24,14 @@ class EnginePlans {
   EnginePlans(Planner& planner, std::vector<PreparedPlan> prepared,
               std::vector<RestoredPlan::Recipe> recorded, TunedChoices tuned);
 
-  // Those that were prepared. Makes those of an engine file that were not needed yet, and throws what making
-  // them throws.
+  // Gives the plans that were prepared. Makes those of an engine file that were not needed yet, and throws
+  // what making them throws.
   const std::vector<PreparedPlan>& prepared();
   const TunedChoices& tuned() const { return tuned_; }
   // Kernels are made for a number of threads, so there is a program for each; to be run, and asked for plans,
   // under that number only.
   Program& program(int threads);
-  // What the largest plan that was prepared, or is to be restored, needs of working memory. In bytes.
+  // Gives the bytes of working memory that the largest plan needs which was prepared, or is to be restored.
   size_t largest_arena() const { return largest_arena_; }
 
  private:

@@ -58,7 +58,7 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
   observer.after = [&](const ObservedStep& seen, int64_t) {
     for (size_t i = 0; i < seen.step().outputs.size(); ++i) {
       const Value* value = seen.value_made(i);
-      // What several readers compute, each for itself, is one value of the model.
+      // Several readers may compute one value of the model, each for itself.
       if (value == nullptr) continue;
       const std::string& name = model.name_of(*value);
       if (!wanted.contains(name) || outputs.contains(name) || !shown.insert(name).second) continue;

@@ -22,7 +22,7 @@ class EngineRunner : public Runner {
   std::string random_generator() const override { return kReferenceGenerator; }
 
   const std::shared_ptr<const Engine>& engine() const { return source_->engine(); }
-  // Of the engine as it is for these data.
+  // Gives a session of the engine as it is for these data.
   Session& session(const NamedData& inputs);
 
  private:

@@ -17,7 +17,7 @@ std::vector<Pass> plan_pipeline(const GroupTraits& traits) {
   if (!traits.computes_groups) return passes;
   passes.push_back(fuse_epilogues(traits.can_follow));
   if (traits.attends_int8)
-    passes.push_back(group_quantised_attention());  // before others group what it takes
+    passes.push_back(group_quantized_attention());  // before others group what it takes
   if (traits.joins_depthwise) passes.push_back(fuse_pointwise_depthwise());
   for (Pass& pass :
        std::vector<Pass>{split_dequantize(), fuse_pointwise(traits.is_pointwise), remove_dead_code()})

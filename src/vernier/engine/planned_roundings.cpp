@@ -6,7 +6,7 @@ namespace vernier {
 
 namespace {
 
-bool quantises(const Node& group) {
+bool quantizes(const Node& group) {
   const auto& members = ops::body(group).nodes();
   return std::any_of(members.begin(), members.end(), [](const auto& member) {
     return member->op.find("QuantizeLinear") != std::string::npos;
@@ -14,11 +14,11 @@ bool quantises(const Node& group) {
 }
 
 // A group whose kernel keeps what lies between its nodes unrounded; of one that rounds there, the groups
-// among its nodes. What quantises inside a group rounds in any case: its members say how.
+// among its nodes. What quantizes inside a group rounds in any case: its members say how.
 void add_unrounded(const Node& node, bool rounds_between, PlannedRoundings& roundings) {
   if (!ops::is_group(node)) return;
   for (const auto& member : ops::body(node).nodes()) add_unrounded(*member, false, roundings);
-  if (!rounds_between && !quantises(node)) roundings.unrounded.insert(&node);
+  if (!rounds_between && !quantizes(node)) roundings.unrounded.insert(&node);
 }
 
 void add_inner(const Node& node, const InnerRoundings& inner, PlannedRoundings& roundings) {

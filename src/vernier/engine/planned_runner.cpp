@@ -10,7 +10,7 @@ namespace vernier {
 
 namespace {
 
-// What decides the numbers of a promise, and nothing else.
+// Hashes what decides the numbers of a promise, and nothing else.
 uint64_t hash_of(const Graph& graph, const PlannedRoundings& roundings) {
   uint64_t sum = structural_hash(graph), at = 0;
   for (const auto& node : graph.nodes()) {

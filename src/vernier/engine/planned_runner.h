@@ -1,6 +1,6 @@
-// What an engine promises: its own graph, at the sizes of each sample, run by the reference. It is rounded
-// where the plan rounds: each stored value once; inside a contraction and its epilogue nothing but what the
-// contract of its kernel says of operands and of the probabilities of attention.
+// Runs what an engine promises: its own graph, at the sizes of each sample, run by the reference. It is
+// rounded where the plan rounds: each stored value once; inside a contraction and its epilogue nothing but
+// what the contract of its kernel says of operands and of the probabilities of attention.
 #pragma once
 
 #include "vernier/engine/engine_on_demand.h"
@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// What plans promised: by promise, inputs and noise. Engines of other kernels may promise the same.
+// Holds what plans promised: by promise, inputs and noise. Engines of other kernels may promise the same.
 using PromisedTraces = std::map<std::tuple<uint64_t, uint64_t, std::optional<uint64_t>>, Trace>;
 
 class PlannedRunner : public Runner {

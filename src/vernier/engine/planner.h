@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// What holds for all sizes of a model.
+// Holds what holds for all sizes of a model.
 struct EngineContent {
   std::unique_ptr<Graph> graph;  // after the passes that need no sizes
   std::vector<PassRecord> passes;
@@ -78,7 +78,7 @@ class Planner {
   std::shared_ptr<const Plan> make(std::shared_ptr<const Graph> graph, const PlanChoices& choices,
                                    const Backend& kernels, PackedConstants& packed,
                                    const ChooseTactic& choose, KernelCache* cache = nullptr);
-  // What is chosen for inputs of these types, to which those that were tuned are the nearest.
+  // Gives what is chosen for inputs of these types, to which those that were tuned are the nearest.
   PlanChoices choices_of(const TunedSizes* tuned, const std::vector<ValueType>& inputs) const;
 
   BuildOptions options_;

@@ -16,7 +16,7 @@ class Session {
   // Inputs by name; those with a default may be left out. Throws bad_input for missing or unknown inputs,
   // wrong types and sizes.
   NamedData run(const NamedData& inputs, const Observer* observer = nullptr);
-  // What these inputs are run by.
+  // Gives the plan that runs these inputs.
   std::shared_ptr<const Plan> plan(const NamedData& inputs);
   // The same with its graph (Plan::has_graph); they are run by it from now on.
   std::shared_ptr<const Plan> plan_with_graph(const NamedData& inputs);
@@ -28,7 +28,7 @@ class Session {
   // Working memory: one arena for all plans, large enough for each that the engine was prepared for; what a
   // plan does not use of it is never touched.
   size_t bytes() const { return memory_.bytes() + run_.bytes(); }
-  // What runs so far have captured, and what they could not.
+  // Gives what runs so far have captured, and what they could not.
   const ReplayStore& replays() const { return memory_.replays(); }
 
  private:

@@ -143,7 +143,7 @@ class ErrorModel::Walk {
       case ErrorRule::kSelects: return perturbed_errors(node, false);
       case ErrorRule::kProducts: return {product_errors(node, model_.squares_[&node.node])};
       case ErrorRule::kPointwise: return {pointwise_errors(node)};
-      case ErrorRule::kQuantises: return {quantised_errors(node)};
+      case ErrorRule::kQuantizes: return {quantized_errors(node)};
       case ErrorRule::kPerturbed: return perturbed_errors(node, true);
     }
     return {};

@@ -45,8 +45,8 @@ class ErrorModel {
   static std::vector<Tensor> mixed_values(const Node& node, const std::vector<Tensor>& inputs,
                                           const NumericsContract& contract);
 
-  // Of each output that the node has, in order; undefined values for those that are left out.
-  // Kept for each contract that was asked for.
+  // Gives the errors of each output that the node has, in order; undefined ones for those that are left out.
+  // They are kept for each contract that was asked for.
   const std::vector<ElementErrors>& outputs(const NumericsContract& contract) const;
   // The results themselves, by output.
   const Tensor& value(size_t output) const;

@@ -23,7 +23,8 @@ Tensor errors_as(const ElementErrors& operand) {
 
 std::vector<std::vector<double>> copied_errors(const AnalysedNode& node) {
   if (node.is_exact()) return std::vector<std::vector<double>>(node.out.size());
-  // What is moved has the type of the result; indices, sizes and flags that steer have others, or no errors.
+  // Moved operands have the type of the result; indices, sizes and flags that steer have others, or no
+  // errors.
   const ElementType moved_type = node.node.output(0)->type.tensor.element;
   std::vector<Tensor> errors(node.in.size());
   std::vector<const Tensor*> operands(node.in.size(), nullptr);

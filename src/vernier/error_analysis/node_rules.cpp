@@ -14,7 +14,7 @@ ElementType declared_type(const Value* value) {
   return value == nullptr || !value->type.is_tensor() ? ElementType::kUndefined : value->type.tensor.element;
 }
 
-bool makes_quantised(const Node& node) {
+bool makes_quantized(const Node& node) {
   return node.op == "QuantizeLinear" || node.op.starts_with("QLinear") || node.op == "DynamicQuantizeLinear";
 }
 
@@ -34,11 +34,11 @@ ErrorRule rule_of(const Node& node) {
   static const std::set<std::string, std::less<>> products{"Conv", "ConvTranspose", "Gemm", "MatMul"};
   const uint32_t traits = ops::OpRegistry::instance().require(node).traits;
   if ((traits & (ops::kView | ops::kDataMovement)) != 0) return ErrorRule::kCopies;
-  if (makes_quantised(node)) return ErrorRule::kQuantises;
+  if (makes_quantized(node)) return ErrorRule::kQuantizes;
   const bool floats = is_float(declared_type(node.output(0)));
   if (floats && node.domain.empty() && products.contains(node.op)) return ErrorRule::kProducts;
   if ((traits & ops::kPointwise) != 0) return ErrorRule::kPointwise;
-  // What is equal among exact operands is so, and in which order it comes is a rule.
+  // Equal elements of exact operands stay equal, and a rule says in which order they come.
   return (traits & ops::kRoundsNothing) != 0 ? ErrorRule::kSelects : ErrorRule::kPerturbed;
 }
 

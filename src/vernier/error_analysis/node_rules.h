@@ -15,7 +15,7 @@ enum class ErrorRule : uint8_t {
   kSelects,    // the largest or smallest of some elements: no arithmetic
   kProducts,   // sums of products of two operands
   kPointwise,  // a function of the elements at one place
-  kQuantises,  // rounds to an integer: a result may be a step off where it lies beside a tie
+  kQuantizes,  // rounds to an integer: a result may be a step off where it lies beside a tie
   kPerturbed,  // everything else: how far results move when operands do
 };
 ErrorRule rule_of(const Node& node);
@@ -30,18 +30,18 @@ struct AnalysedNode {
 
   bool has(size_t input) const { return input < in.size() && in[input] != nullptr; }
   bool is_exact() const;  // all operands are
-  // What the results would be with other operands (null: as they are), unrounded.
+  // Gives the results with other operands (null: as they are), unrounded.
   std::vector<Tensor> evaluate(const std::vector<const Tensor*>& operands) const;
 };
 
 // Each gives the errors of the first output, or of all, before results are stored.
 std::vector<std::vector<double>> copied_errors(const AnalysedNode& node);
 std::vector<double> product_errors(const AnalysedNode& node, std::vector<double>& squares);
-// What the variance of a sum of products grows by where it begins with another number instead of 0, relative
-// to the square of that number.
+// Gives the growth of an accumulator's variance where it begins with another number instead of 0, relative to
+// the square of that number.
 double start_variance(const AnalysedNode& product);
 std::vector<double> pointwise_errors(const AnalysedNode& node);
-std::vector<double> quantised_errors(const AnalysedNode& node);
+std::vector<double> quantized_errors(const AnalysedNode& node);
 // Takes out of the errors of the first output those of results that need no rounding, where all operands are
 // exact: those that `type` holds.
 void keep_exact_results(const AnalysedNode& node, ElementType type, std::vector<double>& errors);
@@ -95,7 +95,7 @@ std::vector<Tensor> evaluate_unrounded(const Node& node, const std::vector<const
 // The same by a kernel that mixes special values as the contract says: NaN wherever they may have come to.
 std::vector<Tensor> evaluate_mixed(const Node& node, const std::vector<const Tensor*>& operands,
                                    const NumericsContract& contract);
-// The first result of a node that quantises, neither rounded nor saturated.
+// The first result of a node that quantizes, neither rounded nor saturated.
 Tensor unrounded_codes(const Node& node, const std::vector<const Tensor*>& operands);
 
 }  // namespace vernier

@@ -80,7 +80,7 @@ double of_gates(const AnalysedNode& node, const std::vector<double>& results, bo
 double relative_variance(const AnalysedNode& node) {
   const NumericsContract& contract = node.contract;
   const double terms = terms_of(node);
-  // Of a sum of ones, shared out among its terms.
+  // The rounding of a sum of ones is shared out among its terms.
   const double aligned = adds_up(node.node) ? std::sqrt(terms) : 0;
   const double of_sums = Accumulation(contract, terms).variance(1, 0, aligned);
   const double of_arithmetic = Accumulation({.computed = contract.computed}, 0).variance(1, 0, 1);

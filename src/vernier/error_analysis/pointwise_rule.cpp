@@ -65,7 +65,7 @@ bool is_function(const Node& node) {
   return cancels(node) || functions.contains(node.op);
 }
 
-// What computing the function itself adds.
+// Adds the rounding of the function itself.
 void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
   constexpr double kFewUlps = 4;
   const NumericsContract& contract = node.contract;
@@ -159,11 +159,11 @@ std::vector<double> pointwise_errors(const AnalysedNode& node) {
   return errors;
 }
 
-std::vector<double> quantised_errors(const AnalysedNode& node) {
-  const auto quantised = node.out[0]->to_doubles();
-  std::vector<double> errors(quantised.size(), 0);
+std::vector<double> quantized_errors(const AnalysedNode& node) {
+  const auto quantized = node.out[0]->to_doubles();
+  std::vector<double> errors(quantized.size(), 0);
   const ElementType type = node.node.output(0)->type.tensor.element;
-  if (!is_integer(type)) return std::vector<double>(quantised.size(), HUGE_VAL);
+  if (!is_integer(type)) return std::vector<double>(quantized.size(), HUGE_VAL);
   const auto range = ops::value_range(type);
   // Unrounded codes with the operands at both ends; the arithmetic on the way to a code is in floats.
   for (const double side : {-1.0, 1.0}) {
@@ -178,7 +178,7 @@ std::vector<double> quantised_errors(const AnalysedNode& node) {
       constexpr double kRoundings = 4;
       const double reach = kRoundings * unit_roundoff(ElementType::kFloat) * std::abs(codes[i]);
       const double code = ops::saturate(std::nearbyint(codes[i] + side * reach), range);
-      errors[i] = std::max(errors[i], std::abs(code - quantised[i]) / kLargestDeviation);
+      errors[i] = std::max(errors[i], std::abs(code - quantized[i]) / kLargestDeviation);
     });
   }
   return errors;

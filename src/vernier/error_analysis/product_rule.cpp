@@ -51,7 +51,7 @@ double terms_of(const AnalysedNode& node) {
   return static_cast<double>(x.back());
 }
 
-// What is added to the sum of products of an element: bias or C.
+// Holds the initial accumulator of an element: bias or C.
 class Start {
  public:
   explicit Start(const AnalysedNode& node) {

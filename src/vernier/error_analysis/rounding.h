@@ -44,8 +44,8 @@ double operand_variance(const NumericsContract& contract);
 class Accumulation {
  public:
   Accumulation(const NumericsContract& contract, double terms);
-  // Of one sum: from the sum of the squares of its products, what the accumulator started with, and the sum
-  // itself.
+  // Gives the variance of one accumulator: from the sum of the squares of its products, what the accumulator
+  // started with, and the sum itself.
   double variance(double squares, double start, double sum) const {
     return least_ + of_squares_ * squares + of_start_ * start * start + of_sum_ * sum * sum;
   }

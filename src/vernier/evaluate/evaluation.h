@@ -14,7 +14,7 @@
 
 namespace vernier {
 
-// What was evaluated. Partial results belong together where all of it agrees.
+// Says what was evaluated. Partial results belong together where all of it agrees.
 struct EvaluationSubject {
   std::string model, model_hash;               // name, content
   std::map<std::string, std::string> options;  // as they are in force, but for the shard
@@ -48,7 +48,7 @@ struct SampleScores {
   std::vector<std::vector<RowScores>> scores;
 };
 
-// What a shard, or a run over all samples, yields.
+// A shard, or a run over all samples, yields this.
 struct EvaluationPart {
   EvaluationSubject subject;
   Shard shard;

@@ -1,4 +1,4 @@
-// What the scores of runners say, with the statistics that hold it up.
+// Concludes from the scores of runners, with the statistics that hold it up.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What each runner scored for each row, for statistics of one's own.
+// Writes what each runner scored for each row, for statistics of one's own.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// What a model is for, as a figure over rows of labelled data. `evaluate` and `tune` measure by the same.
+// A task metric says what a model is worth, as a figure over rows of labelled data. `evaluate` and `tune`
+// measure by the same.
 #pragma once
 
 #include <limits>
@@ -12,7 +13,7 @@
 
 namespace vernier {
 
-// What a metric knows of one row: all that the figure over any rows needs.
+// Holds what a metric knows of one row: all that the figure over any rows needs.
 struct RowScore {
   double value = 0;   // of the row alone; 1 or 0 for one that is right or wrong
   double weight = 1;  // in the mean of values
@@ -46,7 +47,7 @@ class TaskMetric {
   virtual bool higher_is_better() const { return true; }
   // "" for shares, of which 1 is perfect and which `tune` counts in points, 100 for 1; else "dB" or the like.
   virtual std::string unit() const { return ""; }
-  // What else makes the figure, for reports: versions, thresholds.
+  // Says what else makes the figure, for reports: versions, thresholds.
   virtual std::string description() const { return ""; }
   // Rows of labels that the outputs of a sample take.
   virtual size_t rows(const NamedData& outputs) const = 0;

@@ -1,4 +1,4 @@
-// What the plan asks of a backend.
+// A plan asks a backend for kernels by these types.
 #pragma once
 
 #include <optional>
@@ -63,8 +63,8 @@ class Backend {
   virtual Device& device() const;
   // Nothing, with `reason` set, if the backend has no kernel for this.
   virtual std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const = 0;
-  // What kernels of such a device were run by (Kernel::add_payloads), in another process: kernels that are
-  // made from now on do not make it again.
+  // Takes what kernels of such a device were run by (Kernel::add_payloads) in another process: kernels that
+  // are made from now on do not make it again.
   virtual void take(const Payloads& /*made*/) const {}
   // The ways to compute this, beside the backend's own choice; e.g. "winograd". Each is made by giving its
   // name to make(), which may still refuse.
@@ -80,7 +80,7 @@ class Backend {
 
 class DeviceConstants;
 
-// Those of an engine; they outlive what is made of this.
+// The backends of an engine outlive whatever is made with this.
 struct Backends {
   Backends(const Backend& all) : host(all) {}  // all runs on the host
   Backends(const Backend& rest, std::vector<const Backend*> first, DeviceConstants* shared = nullptr)

@@ -117,7 +117,7 @@ std::vector<Datum> DynamicShapeExecutor::run_region(const Plan& plan, const Grap
   if (!run) run = std::make_unique<ProgramRun>(*program->second, region_memory_);
   Observer inside;
   if (options.observer != nullptr) inside.made_when_run = options.observer->made_when_run;
-  // What leaves the node is detached from what lives only as long as its step.
+  // Results that leave the node are detached from memory that lives only as long as its step.
   return run->run(
       inputs,
       {.observer = inside.made_when_run ? &inside : nullptr, .stop = options.stop, .shares_inputs = true});

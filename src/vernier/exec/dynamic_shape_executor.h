@@ -24,17 +24,17 @@ class DynamicShapeExecutor {
   explicit DynamicShapeExecutor(const Backend& kernels);
   ~DynamicShapeExecutor();
 
-  // What each region reads from around it, in order.
+  // Holds what each region reads from around it, in order.
   using Captured = std::map<const Graph*, std::vector<Datum>>;
-  // Of the options, whether it is told to stop and who watches count. Throws what inference, kernel or
-  // reference throw, with the node's name, and Stopped.
+  // Only the stop request and the observer of the options count. Throws what inference, kernel or reference
+  // throw, with the node's name, and Stopped.
   std::vector<Datum> run(const Plan& plan, const Step& step, const std::vector<const Datum*>& inputs,
                          const Captured& captured, const RunOptions& options = {});
 
   const Backend& kernels() const { return kernels_; }
   size_t bytes() const;  // of working memory, that of regions included
 
-  // What is kept of nodes that ran; all is forgotten when it would be more.
+  // So many entries are kept of nodes that ran; all are forgotten when there would be more.
   static constexpr size_t kMaxKept = 4096;
   size_t kept_count() const { return kept_.size(); }
 
@@ -64,7 +64,7 @@ class DynamicShapeExecutor {
   // As it was kept for the sizes at hand, else with the reference semantics.
   Made run_by_any(const Plan& plan, const Step& step, const std::vector<const Datum*>& inputs,
                   const Captured& captured, const RunOptions& options);
-  // What is kept for key_, else what `make` gives.
+  // Gives what is kept for key_, else what `make` gives.
   template <class Make>
   const Kept& kept(const Make& make);
   const Kept& kept_by(NodeContent content, const Plan& plan, const Node& node, const ops::OpDef& def,

@@ -35,7 +35,7 @@ class Execution {
   void enqueue_copy(const Step& step);
   // Tells the accelerators what a step of the host does to memory that their copies may use, too.
   void tell_devices(const Step& step) const;
-  // What lies on an accelerator, as the stream of a step finds it.
+  // Fetches what lies on an accelerator, as the stream of a step finds it.
   Tensor fetched(SlotId id, const Step& step);
   // Until what the step reads is there: for the host, or in the order of the step's stream.
   void wait_for_inputs(const Step& step);
@@ -64,7 +64,7 @@ class Execution {
   std::vector<const void*> addresses_;  // of a segment's memory, while its replay is looked for
   std::vector<void*> memory_;           // by slot that owns memory
   std::vector<Datum> data_;             // inputs, constants and made values, by slot that owns memory
-  // Of each output, whether steps write into the caller's memory; false for a view of another output's.
+  // Says of each output whether steps write into the caller's memory; false for a view of another output's.
   std::vector<bool> fills_memory_;
 };
 

@@ -43,7 +43,7 @@ void Execution::tell_devices(const Step& step) const {
     for (const SlotId id : captured.second) tell(id, &Device::host_reads);
   }
   for (const SlotId id : step.outputs) {
-    // What the step makes itself lies in memory of its own.
+    // A datum that the step makes itself lies in memory of its own.
     const bool is_made = id == kNoSlot || plan_->slots[static_cast<size_t>(id)].home == Slot::Home::kMade;
     if (!is_made) tell(id, &Device::host_writes);
   }

@@ -7,12 +7,12 @@
 
 namespace vernier {
 
-// What a group would ask for each of its nodes, in their order. Operands lie as the group's do, what is
-// between them as its output does. None if the sizes of what they make are not known.
+// Gives the requests that a group would make for each of its nodes, in their order. Operands lie as the
+// group's do, values between nodes as its output does. None if the sizes of results are not known.
 std::vector<KernelRequest> member_requests(const KernelRequest& group);
 
-// What kernels do to the numbers that run in turn, each storing what it makes: as one contract, which bounds
-// what any of them does. Factors are rounded as by the coarsest of them, sums accumulated as in the narrowest
+// Composes the contracts of kernels that run in turn, each storing its result, into one, which bounds what
+// any of them does. Factors are rounded as by the coarsest of them, sums accumulated as in the narrowest
 // accumulator, functions approximated as by any; what the last one stores is stored. At least one kernel.
 NumericsContract sequence_contract(std::span<const NumericsContract> kernels);
 

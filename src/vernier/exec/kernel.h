@@ -23,9 +23,9 @@ struct KernelArguments {
   Stream* stream = nullptr;  // of the kernel's device; null where the host sees its memory
 };
 
-// What takes long to make and is the same each time, by names that say all that it depends on beside the
-// device: machine code, plans of libraries. An engine file keeps it, so that loading compiles and searches
-// nothing.
+// Holds what takes long to make and is the same each time, by names that say all that it depends on beside
+// the device: machine code, plans of libraries. An engine file keeps it, so that loading compiles and
+// searches nothing.
 using Payloads = std::map<std::string, std::string>;
 
 // Immutable once made: many sessions run one kernel at the same time.
@@ -43,7 +43,7 @@ class Kernel {
   virtual void measure(const KernelArguments& /*arguments*/, std::span<Dims> /*sizes*/) const {}
   // Whether it reads this input when it runs; not if it has packed what was known when it was made.
   virtual bool reads(size_t /*input*/) const { return true; }
-  // What the first run does once, to be done before it: machine code, packed constants. Thread-safe. Throws
+  // Does before the first run what has to be done once: machine code, packed constants. Thread-safe. Throws
   // what run() throws, and can then be called again.
   virtual void prepare() const {}
   virtual bool is_prepared() const { return true; }

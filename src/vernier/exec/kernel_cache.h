@@ -12,7 +12,7 @@
 
 namespace vernier {
 
-// Of one graph, whose copies have nodes of the same names and large constants in the same memory, which
+// Serves one graph, whose copies have nodes of the same names and large constants in the same memory, which
 // outlives this. Thread-safe.
 class KernelCache {
  public:
@@ -36,7 +36,7 @@ class KernelCache {
     return made;
   }
 
-  // Of the kernels used least recently those are forgotten that are too many. Plans keep theirs.
+  // Beyond this number the least recently used kernels are forgotten. Plans keep theirs.
   static constexpr size_t kMaxKernels = 128;
 
  private:

@@ -7,8 +7,8 @@ namespace vernier {
 
 std::shared_ptr<const Plan> Lookahead::take(const Program::Key& key) {
   if (!task_) return nullptr;
-  // What nobody has begun is not begun here either: the caller makes the plan that it needs, of whatever
-  // sizes.
+  // A plan that nobody has begun is not begun here either: the caller makes the plan that it needs, of
+  // whatever sizes.
   const bool done = task_->finish();
   task_.reset();
   auto plan = std::move(next_.plan);

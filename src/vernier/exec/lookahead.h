@@ -7,7 +7,7 @@
 
 namespace vernier {
 
-// Of one session.
+// Each session has one.
 class Lookahead {
  public:
   explicit Lookahead(Program& program) : program_(program) {}

@@ -13,7 +13,7 @@ bool is_known(const Value& value, const Tensor& tensor, NodeContent content) {
          (content == NodeContent::kSmall && is_small_content(tensor));
 }
 
-// What is known of an input: its sizes, and perhaps its content.
+// Gives what is known of an input: its sizes, and perhaps its content.
 ValueInfo info_of(const Value& value, const Datum& datum, NodeContent content) {
   ValueInfo info;
   info.type = value.type;

@@ -14,7 +14,7 @@ enum class NodeContent : uint8_t { kNone, kSmall, kAll };
 bool is_small_content(const Tensor& tensor);
 
 struct InferredNode {
-  // Of every input, null where it is left out. Throws what inference throws.
+  // `inputs` holds every input, null where it is left out. Throws what inference throws.
   InferredNode(const Node& node, const ops::OpDef& def, const std::vector<const Datum*>& inputs,
                NodeContent content);
 

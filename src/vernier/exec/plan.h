@@ -1,4 +1,4 @@
-// What an engine runs for one set of input sizes: an immutable list of steps over slots.
+// An engine runs a plan for one set of input sizes: an immutable list of steps over slots.
 #pragma once
 
 #include <functional>
@@ -54,7 +54,7 @@ struct Step {
   // Where the node's inputs lay before the step brought them where its kernel takes them; none of a constant
   // that no step had read.
   std::vector<SlotId> found;
-  // What each region of the node reads from around it.
+  // Holds what each region of the node reads from around it.
   std::map<const Graph*, std::vector<SlotId>> captured;
   std::vector<SlotId> dead;  // made slots that nobody reads after this step
   size_t scratch = 0;        // where the kernel's working memory lies in the arena
@@ -69,14 +69,14 @@ struct Step {
   bool is_settled() const { return kernel != nullptr || copies; }
 };
 
-// What is left open by the graph. The same choices give the same plan.
+// Holds the choices that the graph leaves open. The same choices give the same plan.
 struct PlanChoices {
   Layout images = Layout::kChannelsLast;  // see KernelRequest
   std::map<std::string, std::string>
       tactics;  // by the name of a node's first output; others: the backend's own
   // Groups whose nodes run one by one, by the name of their first output. The last node of a group makes a
   // value of the same name, and may be a group again: so many of them are taken apart, the outermost first.
-  std::map<std::string, int> apart = {};
+  std::map<std::string, int> ungrouped = {};
   std::vector<CacheBinding> caches = {};
 
   bool operator==(const PlanChoices&) const = default;
@@ -112,7 +112,7 @@ struct Plan {
   std::vector<size_t> end_waits;     // steps that have ended before the run has
   PlanChoices choices;
   std::map<const Graph*, std::shared_ptr<Program>> regions;
-  // What a ResizablePlan begins with: the slots before they were given memory, which of them are views, and
+  // A ResizablePlan begins with these: the slots before they were given memory, which of them are views, and
   // groups that other sizes may make one step of.
   std::vector<Slot> unplaced;
   std::vector<SlotView> views;

@@ -1,4 +1,4 @@
-// What a caller may ask of a run.
+// A caller may ask these of a run.
 #pragma once
 
 #include <atomic>

@@ -13,8 +13,8 @@
 
 namespace vernier {
 
-// What runners are made for: the model as a file, for runners that read it themselves, and as Vernier reads
-// it.
+// Runners are made for a model: the model as a file, for runners that read it themselves, and as Vernier
+// reads it.
 struct RunnerModel {
   std::filesystem::path path;
   const Model* model = nullptr;  // outlives the runner
@@ -58,12 +58,12 @@ class Runner {
   virtual bool can_repeat() const { return true; }
   // The runner that runs, where this one only has another name for it.
   virtual Runner& original() { return *this; }
-  // What draws the numbers of random operators: two runners of the same one draw the same, node by node. ""
-  // if nothing is known of it: ONNX leaves the generator open, even where a node has a seed.
+  // Names the generator of random operators: two runners of the same one draw the same, node by node. "" if
+  // nothing is known of it: ONNX leaves the generator open, even where a node has a seed.
   virtual std::string random_generator() const { return ""; }
 };
 
-// That of Vernier's reference semantics, which its engines share (ops/support/random.h).
+// This names the generator of Vernier's reference semantics, which its engines share (ops/support/random.h).
 inline constexpr const char* kReferenceGenerator = "vernier";
 
 }  // namespace vernier

@@ -17,12 +17,12 @@ ElementType coarser(ElementType a, ElementType b) {
   return coarseness(b) > coarseness(a) ? b : a;
 }
 
-// What is lost of a factor; without a format nothing is.
+// Measures what is lost of a factor; without a format nothing is.
 double loss_of_factors(const NumericsContract& contract) {
   return contract.operands.is_defined() ? std::pow(contract.operands.unit_roundoff(), contract.terms) : 0;
 }
 
-// Of sums in sequence, in blocks and in pairs, those in pairs err the least.
+// Accumulators in pairs err less than those in blocks, and these less than those in sequence.
 bool errs_more(NumericsContract::Order a, NumericsContract::Order b) {
   const auto rank = [](NumericsContract::Order order) {
     switch (order) {

@@ -1,4 +1,4 @@
-// What the plans of one session run in: an arena on each device, the streams of accelerators, and what was
+// The plans of one session run in this: an arena on each device, the streams of accelerators, and what was
 // captured of these.
 #pragma once
 

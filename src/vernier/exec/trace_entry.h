@@ -1,4 +1,4 @@
-// What runners that know the graph say of a value in a trace.
+// Runners that know the graph describe a value of a trace so.
 #pragma once
 
 #include "vernier/compare/trace.h"

@@ -1,4 +1,4 @@
-// What a file of tensors, or a recorded run, holds.
+// Summarises a file of tensors, or a recorded run.
 #pragma once
 
 #include <filesystem>

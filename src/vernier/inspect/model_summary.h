@@ -1,4 +1,4 @@
-// What a model is made of: for people (`inspect`) and for reports.
+// Summarises what a model is made of, for people (`inspect`) and for reports.
 #pragma once
 
 #include <map>

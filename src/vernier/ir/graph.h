@@ -30,8 +30,8 @@ class Value {
   std::string name;  // unique in its graph and in every graph around it
   ValueType type;
   std::optional<Tensor> constant;  // an initializer; its producer is null
-  // What the ONNX file stated, if it did; `type` is what inference found. Export states it again, word for
-  // word.
+  // Holds the type that the ONNX file stated, if it did; `type` is what inference found. Export states it
+  // again, word for word.
   std::optional<ValueType> declared;
 
   Node* producer() const { return producer_; }  // null for inputs and initializers

@@ -1,4 +1,4 @@
-// What import found wrong in a model and ran around, as onnx tells it and reports show it.
+// A note says what import found wrong in a model and worked around, as onnx tells it and reports show it.
 #pragma once
 
 #include <string>

@@ -8,8 +8,8 @@ namespace {
 
 using Visible = std::unordered_set<const Value*>;
 
-// Of nodes that engines make (ops/group.h): they name all that their regions read as inputs, and keep the
-// names of the nodes they stand for inside.
+// Nodes of this domain are made by engines (ops/group.h): they name all that their regions read as inputs,
+// and keep the names of the nodes they stand for inside.
 constexpr std::string_view kIsolatedDomain = "vernier";
 
 class Verifier {

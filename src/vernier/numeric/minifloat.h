@@ -16,7 +16,7 @@ enum class Specials {
   kFinite,        // neither infinity nor NaN (FP4), so what overflows saturates
 };
 
-// What a finite value beyond the largest one becomes.
+// Says what a finite value beyond the largest one becomes.
 enum class Overflow { kToSpecial, kSaturate };
 
 template <int ExponentBits, int MantissaBits, int Bias, Specials Kind, class Storage>

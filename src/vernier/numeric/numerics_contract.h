@@ -1,5 +1,5 @@
-// What a kernel does to the numbers, said by every kernel and printed in every report.
-// The error that each element may have follows from it (error_analysis).
+// A contract says what a kernel does to the numbers. Every kernel has one, and every report prints it. The
+// error that each element may have follows from it (error_analysis).
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ struct NumericsContract {
   ElementType accumulated = ElementType::kUndefined;  // what sums are kept in; undefined: no sums
   ElementType stored = ElementType::kUndefined;       // what results are rounded to, once
   Order order = Order::kNone;                         // of sums
-  // What factors are rounded to before they are multiplied; undefined: they are multiplied as they lie. With
+  // Factors are rounded to this before they are multiplied; undefined: they are multiplied as they lie. With
   // several `terms` each factor is split into so many numbers of this type, and the products of the smallest
   // ones are left out: bf16x3 has two terms, bf16x6 three.
   OperandFormat operands = {};
   int terms = 1;
   // Winograd's F(m x m, 3 x 3) computes m outputs along an axis at a time; 0: products are summed directly.
   int winograd = 0;
-  // What the weights of an attention (its probabilities) are rounded to before they meet the values, see
+  // The weights of an attention (its probabilities) are rounded to this before they meet the values, see
   // InnerRoundings; undefined: to nothing narrower than `computed`.
   OperandFormat probabilities = {};
   bool approximate = false;  // elementary functions are accurate to a few ulp, not correctly rounded
@@ -34,8 +34,9 @@ struct NumericsContract {
   bool rounds_between = false;
   bool deterministic = true;  // the same bits for every run and number of threads
 
-  // What the planned reference rounds inside an operator, too. Operands of several terms, or of a transform,
-  // are no part of a plan: a kernel takes them on its own account, and what they lose is its error.
+  // Gives what the planned reference rounds inside an operator, too. Operands of several terms, or of a
+  // transform, are no part of a plan: a kernel takes them on its own account, and what they lose is its
+  // error.
   InnerRoundings inner_roundings() const;
   bool operator==(const NumericsContract&) const = default;
   // "computed f32, accumulated f32 blocked, stored f32"

@@ -1,4 +1,5 @@
-// What arithmetic rounds on its way, between the operands of an operator and what it stores.
+// These formats say what arithmetic rounds on its way, between the operands of an operator and what it
+// stores.
 #pragma once
 
 #include <string_view>
@@ -36,8 +37,8 @@ class OperandFormat {
 
 struct InnerRoundings {
   OperandFormat operands;  // of products
-  // Of attention: exp(score - the largest of its row), before it is divided by the sum of its row. That sum
-  // is of numbers that are not rounded.
+  // Attention rounds exp(score - the largest of its row), before it is divided by the sum of its row. That
+  // sum is of numbers that are not rounded.
   OperandFormat probabilities;
 
   constexpr bool operator==(const InnerRoundings&) const = default;

@@ -19,7 +19,7 @@ struct FloatFormat {
 // Nothing for types that are no real floating-point type. Complex types have the format of their parts.
 std::optional<FloatFormat> float_format(ElementType type);
 
-// The largest relative error of rounding to the type, for normal numbers; for integers, which quantised
+// The largest relative error of rounding to the type, for normal numbers; for integers, which quantized
 // values are, half a step against the largest one. 0 for other types.
 double unit_roundoff(ElementType type);
 

@@ -1,4 +1,5 @@
-// What ONNX does not have and ONNX Runtime runs: models that people have. It is run, and noted.
+// Handles what ONNX does not have and ONNX Runtime runs, because people have such models. It is run, and
+// noted.
 #include <algorithm>
 
 #include "vernier/onnx/graph_import.h"

@@ -24,7 +24,7 @@ bool vanishes_with_all(const Dim& expression) {
   return expression.evaluate(zeros) == 0;
 }
 
-// What a name says as an expression; nothing if it is no more than a name. "past + 1" is no expression
+// Reads a name as an expression; gives nothing if it is no more than a name. "past + 1" is no expression
 // either: exporters say so of a step of one token, and the same models take more.
 std::optional<Dim> expression_of(const std::string& name) {
   try {

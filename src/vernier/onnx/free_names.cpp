@@ -8,7 +8,7 @@ std::set<std::string> free_names(const onnx::GraphProto& graph) {
   std::set<std::string> names;
   for (const auto& node : graph.node()) names.merge(vernier::free_names(node));
   for (const auto& output : graph.output()) names.insert(output.name());
-  // What the graph makes itself hides an outer value of that name.
+  // A value that the graph makes itself hides an outer value of that name.
   for (const auto& input : graph.input()) names.erase(input.name());
   for (const auto& tensor : graph.initializer()) names.erase(tensor.name());
   for (const auto& tensor : graph.sparse_initializer()) names.erase(tensor.values().name());

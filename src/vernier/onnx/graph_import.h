@@ -30,10 +30,11 @@ Error made_twice(const std::string& name, const onnx::NodeProto& proto);
 
 class GraphImporter {
  public:
-  // What is wrong in the model and is run around is added to `notes`.
+  // Adds to `notes` what is wrong in the model and is worked around.
   GraphImporter(const onnx::ModelProto& model, ExternalData& external, std::vector<ImportNote>& notes);
   std::unique_ptr<Graph> import();
-  // Of domains that are used and not imported: ONNX Runtime takes their newest opset, and so does import.
+  // Gives the domains that are used and not imported. ONNX Runtime takes their newest opset, and so does
+  // import.
   const Opsets& assumed_opsets() const { return assumed_opsets_; }
   // By name, the operators of calls of local functions.
   const std::map<std::string, std::string>& calls() const { return calls_; }

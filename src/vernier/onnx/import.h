@@ -16,14 +16,14 @@ struct ImportedModel {
   Model model;
   uint64_t hash = 0;  // of the bytes of the model file, external data not included
   size_t file_bytes = 0;
-  // What called local functions: the name of the call, before which '/' the nodes of the body have theirs,
-  // and the operator that it was, "domain::name".
+  // Holds the calls of local functions: the name of the call, before which '/' the nodes of the body have
+  // theirs, and the operator that it was, "domain::name".
   std::map<std::string, std::string> calls;
   std::vector<ImportNote> notes;  // what was wrong in the file and was not trusted, e.g. declared shapes
 };
 
-// What to do about operators that are not known: throw unsupported, or keep them for who looks at the rest of
-// the model, with a note on each.
+// Says what to do about operators that are not known: throw unsupported, or keep them for who looks at the
+// rest of the model, with a note on each.
 enum class UnknownOperators : uint8_t { kRefuse, kKeep };
 
 // The messages of the notes.

@@ -16,7 +16,7 @@ std::string text_attribute(const Node& node, std::string_view name);
 // before opset 6.
 std::optional<float> clip_bound_attribute(const Node& node, std::string_view name);
 
-// What ConstantOfShape fills with: one element, a FLOAT of 0 where the node says nothing.
+// Gives the value that ConstantOfShape fills with: one element, a FLOAT of 0 where the node says nothing.
 Tensor constant_of_shape_value(const Node& node);
 
 // The default of an operator in its newest opset. Throws internal_error if none is known here.

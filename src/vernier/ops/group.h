@@ -11,7 +11,7 @@ inline constexpr const char* kInternalDomain = "vernier";
 
 bool is_group(const Node& node);
 const Graph& body(const Node& group);
-// What make_group() was told, e.g. "pointwise".
+// Gives the kind that make_group() was told, e.g. "pointwise".
 std::string group_kind(const Node& group);
 
 // A hash of what a node computes of its operands: operator, version, attributes, and the body of a group.

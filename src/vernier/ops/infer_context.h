@@ -10,8 +10,8 @@
 
 namespace vernier::ops {
 
-// What is known of a value: its type, its content if constant, and, for small integer tensors, the symbolic
-// content, by which shape arithmetic is followed.
+// Holds what is known of a value: its type, its content if constant, and, for small integer tensors, the
+// symbolic content, by which shape arithmetic is followed.
 struct ValueInfo {
   ValueType type;
   std::optional<Tensor> constant;

@@ -17,7 +17,8 @@ struct TypeConflict {
 
 struct InferenceReport {
   std::vector<TypeConflict> conflicts;
-  // What is known of computed values: integers that follow from sizes and constants. Regions are not in it.
+  // Holds what is known of computed values: integers that follow from sizes and constants. Regions are not in
+  // it.
   std::unordered_map<const Value*, Tensor> contents;
   // The same of what follows from sizes that are not known: its elements, row by row, as expressions without
   // fresh symbols. The sizes of such a value are known.

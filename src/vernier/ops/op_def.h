@@ -1,4 +1,5 @@
-// What Vernier knows of an operator, in one place: schema, type inference, reference semantics, traits.
+// An OpDef holds what Vernier knows of an operator, in one place: schema, type inference, reference
+// semantics, traits.
 #pragma once
 
 #include <cstdint>

@@ -108,7 +108,7 @@ ElementType ReferenceContext::out_storage(size_t output) const {
   const ElementType type = out_type(output);
   if (!ideal()) return type;
   if (is_float(type)) return ElementType::kDouble;
-  // A quantised value that was never rounded stays unrounded through operators that keep its type or
+  // A quantized value that was never rounded stays unrounded through operators that keep its type or
   // accumulate it in INT32.
   const auto carries = [&](ElementType from) {
     return is_integer(from) && (from == type || type == ElementType::kInt32);

@@ -1,4 +1,4 @@
-// What the reference implementation of an operator computes with. See docs/rooms/reference.md.
+// The reference implementation of an operator computes with this context. See docs/rooms/reference.md.
 //
 // Modes. *Declared*: every float tensor is stored in the type the graph declares. *Ideal*: every float
 // tensor, and what a QuantizeLinear makes, is stored as double and nothing is ever rounded. An implementation
@@ -51,7 +51,7 @@ class ReferenceContext {
   int64_t version() const { return node_.version; }
   ReferenceMode mode() const { return mode_; }
   bool ideal() const { return mode_ == ReferenceMode::kIdeal; }
-  // What is rounded inside this operator, in any mode: nothing, unless the planned reference says so. An
+  // Says what is rounded inside this operator, in any mode: nothing, unless the planned reference says so. An
   // operator of products reads its operands with factors(); one that attends leaves this to attend().
   const InnerRoundings& roundings() const { return roundings_; }
   void set_roundings(const InnerRoundings& roundings) { roundings_ = roundings; }

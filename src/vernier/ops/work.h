@@ -1,4 +1,4 @@
-// What a node has to do, as far as its sizes are known: for reports and rooflines.
+// Counts what a node has to do, as far as its sizes are known, for reports and rooflines.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What a page can do without, the least important first. Internal to page.
+// A page can do without these, the least important first. Internal to page.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -30,12 +30,12 @@ std::unique_ptr<Node> make_transpose(Value* from, const std::vector<size_t>& per
 // from -> Reshape -> to, by these sizes as Reshape reads them.
 std::unique_ptr<Node> make_reshape(Graph& graph, Value* from, const Dims& dims, Value* to);
 
-// What a Reshape from one shape to the other is told, if that is possible without knowing every size: 0 for a
-// size that stays where it is, and -1 for one that follows from the others.
+// Gives the target of a Reshape from one shape to the other, if that is possible without knowing every size:
+// 0 for a size that stays where it is, and -1 for one that follows from the others.
 std::optional<Dims> reshape_target(const Shape& from, const Shape& to);
 
-// What a value holds whatever the inputs of the model are: an initializer, or what a Constant node makes,
-// also behind Identities, by which exporters share weights that are equal.
+// Gives the content of a value that does not depend on the inputs of the model: an initializer, or what a
+// Constant node makes, also behind Identities, by which exporters share weights that are equal.
 std::optional<Tensor> known_content(const Value* value);
 // The sizes of a tensor, if all are known.
 std::optional<Dims> known_dims(const Value& value);

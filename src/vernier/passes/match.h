@@ -1,4 +1,4 @@
-// What passes that recognise patterns ask about the nodes around a value.
+// Passes that recognise patterns ask these about the nodes around a value.
 #pragma once
 
 #include "vernier/passes/uses.h"

@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-// What a rewrite may do to the numbers (docs/adding.md).
+// Says what a rewrite may do to the numbers (docs/adding.md).
 enum class NumericalClass : uint8_t {
   kExact,          // the same bits
   kReassociating,  // the same function: sums in another order, fewer roundings
@@ -32,7 +32,7 @@ struct PassOptions {
   std::set<NumericalClass> forbidden;
 };
 
-// What fired.
+// Records a pass that fired.
 struct PassRecord {
   std::string name;
   NumericalClass numerics;

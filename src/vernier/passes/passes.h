@@ -6,12 +6,12 @@
 namespace vernier {
 
 // Exact.
-// Nodes of constants, through the reference; integers that follow from sizes. `keeps_integers`: quantised
-// constants are not dequantised yet.
+// Nodes of constants, through the reference; integers that follow from sizes. `keeps_integers`: quantized
+// constants are not dequantized yet.
 Pass fold_constants(bool keeps_integers = false);
 Pass remove_dead_code();  // nodes that no output needs, and outputs of recurrent operators and others
 // Identity, Dropout, Cast to the same type, Reshape to the same sizes, Where for NaN of what is never NaN,
-// and QuantizeLinear of what was dequantised alike.
+// and QuantizeLinear of what was dequantized alike.
 Pass remove_identities();
 Pass constant_reshapes();   // Reshape to sizes that follow from those of its input: to a constant list
 Pass merge_common_nodes();  // equal nodes of equal inputs
@@ -54,8 +54,8 @@ Pass read_embeddings();    // Gather of rows of a constant table -> LSTM, GRU or
 // DequantizeLinear -> Conv, MatMul or Gemm -> … -> QuantizeLinear. Reassociating: what kernels of integers
 // do.
 Pass fuse_qdq();
-// Two products of int8 with a softmax between them that is quantised. Reassociating, as what it groups.
-Pass group_quantised_attention();
+// Two products of int8 with a softmax between them that is quantized. Reassociating, as what it groups.
+Pass group_quantized_attention();
 Pass fuse_pointwise_depthwise();  // Conv of one pixel -> depthwise Conv, each with what follows it
 using IsPointwise = std::function<bool(const Node& node)>;
 Pass fuse_pointwise(IsPointwise is_pointwise);  // the nodes that the backend can compute so

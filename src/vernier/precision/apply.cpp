@@ -5,7 +5,7 @@
 #include "vernier/precision/asked/retype_nodes.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
-#include "vernier/precision/quantised_weights.h"
+#include "vernier/precision/quantized_weights.h"
 
 namespace vernier {
 
@@ -51,8 +51,8 @@ class TypedGraph {
       type = ElementType::kFloat;
     }
     if (lowers && layer->compute == ElementType::kInt8 && !layer->quant.empty())
-      quantise_inputs(node, layer->quant);
-    if (lowers && layer->weight_block > 0) quantise_weights_of(node, layer->weight_block);
+      quantize_inputs(node, layer->quant);
+    if (lowers && layer->weight_block > 0) quantize_weights_of(node, layer->weight_block);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Value*& input = node.inputs[i];
       if (input == nullptr || element_of(input) != ElementType::kFloat) continue;
@@ -81,7 +81,7 @@ class TypedGraph {
     return opset && *opset <= options_.opset;
   }
 
-  // What a value was before a Cast made floats of it.
+  // Gives the value before a Cast made floats of it.
   Value* without_cast(Value* value) const {
     for (const ElementType type : {ElementType::kFloat16, ElementType::kBFloat16}) {
       const auto known = narrow_.find({value, type});
@@ -191,16 +191,16 @@ class TypedGraph {
     narrow_[{wide, type}] = narrow;
   }
 
-  void quantise_inputs(Node& node, const std::vector<InputScale>& scales) {
+  void quantize_inputs(Node& node, const std::vector<InputScale>& scales) {
     for (const InputScale& each : scales) {
       if (each.input < node.inputs.size() && element_of(node.inputs[each.input]) == ElementType::kFloat)
-        node.inputs[each.input] = quantised(node.inputs[each.input], each);
+        node.inputs[each.input] = quantized(node.inputs[each.input], each);
     }
-    quantise_weights_of(node, 0);
+    quantize_weights_of(node, 0);
   }
 
   // To i8 for each output channel, or to i4 in blocks.
-  void quantise_weights_of(Node& node, int64_t block) {
+  void quantize_weights_of(Node& node, int64_t block) {
     Value* weights = node.input(1);
     if (weights == nullptr || element_of(weights) != ElementType::kFloat) return;
     const auto constant = weights->is_constant() ? weights->constant : constant_of(weights);
@@ -210,26 +210,26 @@ class TypedGraph {
     if (block == 0)
       least = least_weight_scales(
           node, constant->dims().at(static_cast<size_t>(output_axis(node, constant->rank()))));
-    const QuantisedWeights codes = quantise_weights(node, *constant, block, least);
+    const QuantizedWeights codes = quantize_weights(node, *constant, block, least);
     // Who shares weights, but adds another bias, may need other scales.
     Value*& known = weights_[{weights, codes.axis, block, codes.scales.to_doubles()}];
-    if (known == nullptr) known = dequantised(weights, codes, node.provenance);
+    if (known == nullptr) known = dequantized(weights, codes, node.provenance);
     node.inputs[1] = known;
   }
 
-  Value* dequantised(const Value* weights, const QuantisedWeights& codes, const Provenance& provenance) {
+  Value* dequantized(const Value* weights, const QuantizedWeights& codes, const Provenance& provenance) {
     Value* values = graph_.add_constant(name_of(weights, codes.values.type()), codes.values);
     Value* scales = graph_.add_constant(free_name(weights, "scales"), codes.scales);
     Value* zeros = !options_.for_onnx ? nullptr
                                       : graph_.add_constant(free_name(weights, "zero_points"),
                                                             Tensor(codes.values.type(), codes.scales.dims()));
-    Value* result = dequantised(values, scales, zeros, codes.axis, weights, provenance);
+    Value* result = dequantized(values, scales, zeros, codes.axis, weights, provenance);
     if (codes.block > 0) result->producer()->attributes["block_size"] = Attribute(codes.block);
     return result;
   }
 
-  Value* quantised(Value* value, const InputScale& scale) {
-    Value*& known = quantised_[{value, scale.type, scale.scale, scale.zero_point}];
+  Value* quantized(Value* value, const InputScale& scale) {
+    Value*& known = quantized_[{value, scale.type, scale.scale, scale.zero_point}];
     if (known != nullptr) return known;
     const Provenance provenance = value->producer() == nullptr ? Provenance{} : value->producer()->provenance;
     Value* by =
@@ -241,13 +241,13 @@ class TypedGraph {
     Value* codes = graph_.add_value(name_of(value, scale.type), value->type);
     codes->type.tensor.element = scale.type;
     add_node("QuantizeLinear", options_.opset, {value, by, zero}, codes, provenance);
-    known = dequantised(codes, by, zero, 0, value, provenance);
+    known = dequantized(codes, by, zero, 0, value, provenance);
     return known;
   }
 
-  Value* dequantised(Value* codes, Value* scale, Value* zero, int64_t axis, const Value* original,
+  Value* dequantized(Value* codes, Value* scale, Value* zero, int64_t axis, const Value* original,
                      const Provenance& provenance) {
-    Value* result = graph_.add_value(free_name(original, "dequantised"), original->type);
+    Value* result = graph_.add_value(free_name(original, "dequantized"), original->type);
     std::vector<Value*> inputs{codes, scale};
     if (zero != nullptr) inputs.push_back(zero);
     Node* node = add_node("DequantizeLinear", options_.opset, std::move(inputs), result, provenance);
@@ -260,7 +260,7 @@ class TypedGraph {
   const TypingOptions& options_;
   std::set<std::string>& names_;
   std::map<std::pair<const Value*, ElementType>, Value*> narrow_, rounded_;
-  std::map<std::tuple<const Value*, ElementType, double, int64_t>, Value*> quantised_;
+  std::map<std::tuple<const Value*, ElementType, double, int64_t>, Value*> quantized_;
   std::map<std::tuple<const Value*, int64_t, int64_t, std::vector<double>>, Value*> weights_;
   std::vector<const Node*> order_;
   int changed_ = 0;

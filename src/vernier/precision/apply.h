@@ -18,7 +18,7 @@ struct TypingOptions {
 // around them, keep their types. The result means, Cast by Cast, what an engine by this plan computes.
 Pass apply_precision(PrecisionPlan plan, TypingOptions options = {});
 
-// What apply_precision takes for the name of a value that it makes narrow: "a" of "a/f16", a FLOAT16. Empty
+// Gives the name that apply_precision derives that of a narrow value from: "a" of "a/f16", a FLOAT16. Empty
 // for other names.
 std::string_view name_before_narrowing(std::string_view name, ElementType type);
 

@@ -1,11 +1,11 @@
-// What an engine computes in, against what its plan asks for, ONNX node by ONNX node.
+// An audit compares what an engine computes in with what its plan asks for, ONNX node by ONNX node.
 #pragma once
 
 #include "vernier/precision/plan.h"
 
 namespace vernier {
 
-// What the step that holds a node does.
+// Holds what the step of a node does.
 struct ExecutedPrecision {
   enum class How : uint8_t {
     kKernel,

@@ -1,4 +1,4 @@
-// Ranges of values, by which they are quantised.
+// Ranges of values, by which they are quantized.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// Of a tensor, by the name of its value: q = saturate(round(x / scale) + zero_point).
+// Scales a tensor, by the name of its value: q = saturate(round(x / scale) + zero_point).
 struct ScaleEntry {
   ElementType type = ElementType::kInt8;  // i8, u8 or f8e4m3fn
   double scale = 1;
@@ -30,7 +30,7 @@ ScaleEntry asymmetric_scale_of_range(double low, double high);
 // f8e4m3fn.
 ScaleEntry float8_scale_of_range(double low, double high);
 
-// What a calibration file says.
+// Holds what a calibration file says.
 struct Ranges {
   Scales scales;
   // ONNX nodes whose weights become i4, and how many elements of what is summed share a scale.

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "vernier/passes/build.h"
-#include "vernier/passes/quantization/quantisation.h"
+#include "vernier/passes/quantization/quantization.h"
 #include "vernier/passes/uses.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/roles_on_codes.h"
@@ -31,14 +31,14 @@ class GraphCodes {
     const std::vector<Value*> chosen = in_order();
     if (chosen.empty()) return;
     result.values += chosen.size();
-    for (Value* value : chosen) quantise(*value);
+    for (Value* value : chosen) quantize(*value);
     reorder();
   }
 
  private:
   // QuantizeLinear and DequantizeLinear of a value.
   struct Pair {
-    Node *quantise = nullptr, *dequantise = nullptr;
+    Node *quantize = nullptr, *dequantize = nullptr;
   };
 
   static std::optional<ScaleEntry> scale_of_constant(const Value& value) {
@@ -98,7 +98,7 @@ class GraphCodes {
 
   void choose(std::set<std::string>& unknown) {
     for (const auto& node : graph_.nodes()) {
-      if (is_quantize(node.get()) && is_quantised_alike(node->input(0))) chosen_.insert(node->input(0));
+      if (is_quantize(node.get()) && is_quantized_alike(node->input(0))) chosen_.insert(node->input(0));
       const Role role = roles_.at(node.get());
       if (!between_.contains(node.get()) || role == Role::kBounds) continue;
       for (Value* input : data_inputs(*node, role)) chosen_.insert(input);
@@ -119,10 +119,10 @@ class GraphCodes {
   }
 
   // Where a plan has several scales for a value, its readers keep their own.
-  bool is_quantised_alike(const Value* value) const {
+  bool is_quantized_alike(const Value* value) const {
     const auto& readers = uses_.readers(value);
-    const auto quantisers = std::count_if(readers.begin(), readers.end(), is_quantize);
-    return quantisers == 1 && existing(*value).quantise != nullptr && !is_output(value);
+    const auto quantizers = std::count_if(readers.begin(), readers.end(), is_quantize);
+    return quantizers == 1 && existing(*value).quantize != nullptr && !is_output(value);
   }
   bool is_output(const Value* value) const {
     return std::find(graph_.outputs.begin(), graph_.outputs.end(), value) != graph_.outputs.end();
@@ -142,14 +142,14 @@ class GraphCodes {
     return low >= least - scale->scale / 2 && high <= most + scale->scale / 2;
   }
 
-  // That of the codes that it has, or will have.
+  // Gives the scale of the codes that it has, or will have.
   std::optional<ScaleEntry> scale_of(const Value& value) const {
     const Pair pair = existing(value);
-    if (pair.quantise == nullptr) {
+    if (pair.quantize == nullptr) {
       const auto found = scales_.find(value.name);
       return found == scales_.end() ? std::nullopt : std::optional(found->second);
     }
-    const auto known = Quantisation::of(pair.quantise);
+    const auto known = Quantization::of(pair.quantize);
     return ScaleEntry{known->type, known->scales[0], static_cast<int64_t>(known->zero_points[0])};
   }
 
@@ -166,21 +166,21 @@ class GraphCodes {
     return order;
   }
 
-  void quantise(Value& value) {
+  void quantize(Value& value) {
     const Pair source =
         keeps_scale(value) ? pairs_.at(data_inputs(*value.producer(), Role::kCarries)[0]) : Pair();
     Pair& pair = pairs_[&value] = existing(value);
-    if (pair.quantise == nullptr) {
-      pair = source.quantise != nullptr ? made(value, source.quantise->inputs[1], source.quantise->inputs[2])
+    if (pair.quantize == nullptr) {
+      pair = source.quantize != nullptr ? made(value, source.quantize->inputs[1], source.quantize->inputs[2])
                                         : made(value, scales_.at(value.name));
-    } else if (source.quantise != nullptr) {
+    } else if (source.quantize != nullptr) {
       for (const size_t i : {1, 2})
-        pair.quantise->inputs[i] = pair.dequantise->inputs[i] = source.quantise->inputs[i];
-      pair.quantise->output(0)->type.tensor.element = element_of(source.quantise->output(0));
+        pair.quantize->inputs[i] = pair.dequantize->inputs[i] = source.quantize->inputs[i];
+      pair.quantize->output(0)->type.tensor.element = element_of(source.quantize->output(0));
     }
     for (const auto& node : graph_.nodes()) {
       if (is_quantize(node.get())) continue;
-      std::replace(node->inputs.begin(), node->inputs.end(), &value, pair.dequantise->output(0));
+      std::replace(node->inputs.begin(), node->inputs.end(), &value, pair.dequantize->output(0));
     }
   }
 
@@ -192,7 +192,7 @@ class GraphCodes {
   // With one scale, which is known, and a zero point.
   Pair existing(const Value& value) const {
     for (Node* reader : uses_.readers(&value)) {
-      const auto known = is_quantize(reader) ? Quantisation::of(reader) : std::nullopt;
+      const auto known = is_quantize(reader) ? Quantization::of(reader) : std::nullopt;
       if (!known || !known->is_uniform() || reader->input(2) == nullptr) continue;
       Node* back = uses_.only_reader(reader->output(0));
       if (is_dequantize(back) && back->input(2) != nullptr) return {reader, back};
@@ -214,9 +214,9 @@ class GraphCodes {
     const ElementType type = element_of(zero);
     Value* codes = graph_.add_value(named(value, element_type_short_name(type)), value.type);
     codes->type.tensor.element = type;
-    Value* result = graph_.add_value(named(value, "dequantised"), value.type);
-    Node* quantise = add("QuantizeLinear", {&value, scale, zero}, codes, value.producer());
-    return {quantise, add("DequantizeLinear", {codes, scale, zero}, result, value.producer())};
+    Value* result = graph_.add_value(named(value, "dequantized"), value.type);
+    Node* quantize = add("QuantizeLinear", {&value, scale, zero}, codes, value.producer());
+    return {quantize, add("DequantizeLinear", {codes, scale, zero}, result, value.producer())};
   }
 
   Node* add(const char* op, std::vector<Value*> inputs, Value* output, const Node* maker) {
@@ -239,10 +239,10 @@ class GraphCodes {
     const auto put_pair = [&](const Value* value) {
       const auto found = pairs_.find(value);
       if (found == pairs_.end()) return;
-      for (const Node* node : {found->second.quantise, found->second.dequantise})
+      for (const Node* node : {found->second.quantize, found->second.dequantize})
         order.push_back(position.at(node));
     };
-    for (const auto& [value, pair] : pairs_) paired.insert(pair.quantise), paired.insert(pair.dequantise);
+    for (const auto& [value, pair] : pairs_) paired.insert(pair.quantize), paired.insert(pair.dequantize);
     for (const auto& value : graph_.values()) {
       if (value->producer() == nullptr) put_pair(value.get());
     }

@@ -73,7 +73,7 @@ class JsonReader {
   }
 
   JsonValue& root_;
-  // Those further out do not move while one in them is open.
+  // Open values further out do not move while one in them is open.
   std::vector<JsonValue*> open_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace vernier {
 
-// What asks for a kind that the value does not have throws bad_input.
+// Every function that asks for a kind that the value does not have throws bad_input.
 class JsonValue {
  public:
   using Items = std::vector<JsonValue>;
@@ -35,7 +35,7 @@ class JsonValue {
   const std::string& string() const;
   const Items& items() const;
   const Members& members() const;
-  // Of an object. Null if it has no such member; at() throws bad_input then.
+  // Looks up a member of an object. Null if it has no such member; at() throws bad_input then.
   const JsonValue* find(std::string_view key) const;
   const JsonValue& at(std::string_view key) const;
 

@@ -26,7 +26,7 @@ bool overflows(const std::optional<Tensor>& constant, ElementType narrow) {
   });
 }
 
-// What these make of a large number is small, and what they make of an infinite one is the same.
+// These operators give small results for large numbers, and the same for infinite ones.
 bool bounds_what_it_reads(const Node& node) {
   static const std::set<std::string_view> ops = {"Clip",       "Erf",     "Exp",      "HardSigmoid",
                                                  "Reciprocal", "Sigmoid", "Softsign", "Tanh"};

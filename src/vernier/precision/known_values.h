@@ -1,4 +1,4 @@
-// What constants tell of the values of a graph. Valid until the graph changes.
+// Derives from constants what is known of the values of a graph. Valid until the graph changes.
 #pragma once
 
 #include <unordered_set>

@@ -52,7 +52,7 @@ ElementType element_of(const Value* value) {
   return value != nullptr && value->type.is_tensor() ? value->type.tensor.element : ElementType::kUndefined;
 }
 
-bool reads_dequantised(const Node& node) {
+bool reads_dequantized(const Node& node) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), [](const Value* input) {
     const Node* maker = input == nullptr ? nullptr : input->producer();
     return maker != nullptr && maker->op == "DequantizeLinear";
@@ -78,7 +78,7 @@ NodeClass class_of(const Node& node) {
   if (is_one_of(node.op, kBounded)) return {Lowering::kFollow, "bounded by what it reads"};
   if (def->precision == ops::PrecisionClass::kNeverLower)
     return {Lowering::kNever, "its range or its rounding matters"};
-  if (node.op.find("QuantizeLinear") != std::string::npos) return {Lowering::kNever, "quantisation"};
+  if (node.op.find("QuantizeLinear") != std::string::npos) return {Lowering::kNever, "quantization"};
   constexpr uint32_t kLight = ops::kPointwise | ops::kView | ops::kDataMovement | ops::kNormalisation;
   if ((def->traits & kLight) != 0) return {Lowering::kFollow, "element by element"};
   return {Lowering::kNever, "not known to bear narrow types"};

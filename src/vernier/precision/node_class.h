@@ -1,4 +1,4 @@
-// What the type of a node may be, by its operator.
+// Says what the type of a node may be, by its operator.
 #pragma once
 
 #include "vernier/ir/graph.h"
@@ -35,8 +35,8 @@ bool reads_sizes_only(const Node& node);
 // Whether floats and what they were before a Cast from a narrower type are the same to the node.
 bool takes_any_float(const Node& node);
 
-// Whether it computes on values that the model has quantised itself: integers may do the same, exactly.
-bool reads_dequantised(const Node& node);
+// Whether it computes on values that the model has quantized itself: integers may do the same, exactly.
+bool reads_dequantized(const Node& node);
 
 // The output that the precision of the node is about: the first of floats; else the first.
 const Value* main_output(const Node& node);

@@ -11,8 +11,8 @@ struct Row {
   int64_t brain, half;  // 0: in no opset that runtimes read today
 };
 
-// Of ONNX's own schemas (onnx.defs, opset 28), by name; those of opsets after 25 are left out. Half precision
-// of BatchNormalization counts from where mean and variance may stay float.
+// The rows hold the types of ONNX's own schemas (onnx.defs, opset 28), by name; those of opsets after 25 are
+// left out. Half precision of BatchNormalization counts from where mean and variance may stay float.
 constexpr Row kRows[] = {{"Abs", 13, 1},
                          {"Acos", 22, 7},
                          {"Acosh", 22, 9},

@@ -1,4 +1,4 @@
-// What the user asks of the precision of an engine.
+// Holds what the user asks of the precision of an engine.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-// What happens where an engine computes in other types than its plan says.
+// Says what happens where an engine computes in other types than its plan says.
 enum class PrecisionConstraints : uint8_t {
   kObey,    // it is not built
   kPrefer,  // it says so

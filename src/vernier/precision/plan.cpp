@@ -7,7 +7,7 @@ const LayerPrecision* PrecisionPlan::find(const std::string& node) const {
   return found == layers.end() ? nullptr : &found->second;
 }
 
-bool PrecisionPlan::quantises() const {
+bool PrecisionPlan::quantizes() const {
   return std::any_of(layers.begin(), layers.end(),
                      [](const auto& entry) { return !entry.second.quant.empty(); });
 }

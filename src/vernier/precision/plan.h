@@ -14,7 +14,7 @@ namespace vernier {
 
 class JsonValue;
 
-// How an input is quantised: q = saturate(round(x / scale) + zero_point).
+// How an input is quantized: q = saturate(round(x / scale) + zero_point).
 struct InputScale {
   size_t input = 0;
   ElementType type = ElementType::kInt8;  // or u8
@@ -27,7 +27,7 @@ struct LayerPrecision {
   enum class By : uint8_t { kDeclared, kRule, kRange, kSearch, kUser };
 
   ElementType compute = ElementType::kFloat, accumulate = ElementType::kFloat, store = ElementType::kFloat;
-  std::vector<InputScale> quant = {};  // of activations; weights are quantised by their own content
+  std::vector<InputScale> quant = {};  // of activations; weights are quantized by their own content
   By by = By::kDeclared;
   std::string why = {};
   bool frozen = false;  // rules leave it alone
@@ -44,10 +44,10 @@ struct PrecisionPlan {
   std::vector<std::string> notes = {};
 
   const LayerPrecision* find(const std::string& node) const;
-  // Whether it adds quantisation to what the model has of it.
-  bool quantises() const;
-  // What a node that computes several ONNX nodes must keep: the widest of their types. Null types where the
-  // plan names none of them.
+  // Whether it adds quantization to what the model has of it.
+  bool quantizes() const;
+  // Gives what a node that computes several ONNX nodes must keep: the widest of their types. Null types where
+  // the plan names none of them.
   std::optional<LayerPrecision> strictest(const Node& node) const;
 };
 
@@ -61,7 +61,7 @@ ElementType wider(ElementType a, ElementType b);
 
 // The ONNX nodes behind a node: its provenance, or itself.
 std::set<std::string> onnx_nodes(const Node& node);
-// Those of a graph and of all regions in it.
+// Gives the ONNX nodes of a graph and of all regions in it.
 std::set<std::string> onnx_nodes(const Graph& graph);
 
 // Schema "vernier-plan", version 1.

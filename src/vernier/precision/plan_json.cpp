@@ -57,7 +57,7 @@ Json layer_json(const LayerPrecision& layer) {
   return json;
 }
 
-// What `read` makes of a member that must be there; a complaint names it.
+// Gives what `read` makes of a member that must be there; a complaint names it.
 template <class Read>
 auto field(const JsonValue& json, const char* name, const Read& read) {
   const JsonValue& member = json.at(name);
@@ -83,7 +83,7 @@ InputScale scale_of(const JsonValue& json) {
   const bool eight = result.type == ElementType::kInt8 || result.type == ElementType::kUint8;
   const auto scale = static_cast<float>(result.scale);  // as graphs hold it
   if (!eight || !(scale > 0) || !std::isfinite(scale))
-    throw bad_input("quantises an input to {} with scale {}, not to i8 or u8 with a positive scale",
+    throw bad_input("quantizes an input to {} with scale {}, not to i8 or u8 with a positive scale",
                     type_text(result.type), result.scale);
   if (result.zero_point < integer_min(result.type) ||
       result.zero_point > static_cast<int64_t>(integer_max(result.type)))
@@ -95,7 +95,7 @@ int64_t weight_block_of(const JsonValue& json) {
   const auto type = field(json, "type", type_of);
   const int64_t block = field(json, "block", [](const JsonValue& value) { return value.integer(); });
   if (type != ElementType::kInt4 || block < 1)
-    throw bad_input("quantises weights to {} in blocks of {}, not to i4 in blocks of at least one",
+    throw bad_input("quantizes weights to {} in blocks of {}, not to i4 in blocks of at least one",
                     type_text(type), block);
   return block;
 }

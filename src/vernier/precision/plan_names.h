@@ -1,4 +1,4 @@
-// What plan files and reports call things of a plan.
+// Plan files and reports use these names.
 #pragma once
 
 #include <string_view>

@@ -28,7 +28,7 @@ std::vector<size_t> ranged_inputs(const Node& node) {
 std::vector<const Value*> ranged_values(const Graph& graph) {
   std::vector<const Value*> values;
   for (const auto& node : graph.nodes()) {
-    if (reads_dequantised(*node)) continue;
+    if (reads_dequantized(*node)) continue;
     for (const size_t i : ranged_inputs(*node)) {
       const Value* input = node->input(i);
       if (std::find(values.begin(), values.end(), input) == values.end()) values.push_back(input);
@@ -76,7 +76,7 @@ void require_known_nodes(const Ranges& ranges, const Graph& model) {
   const auto known = onnx_nodes(model);
   for (const auto& [node, block] : ranges.weight_blocks) {
     if (!known.contains(node))
-      throw bad_input("the model has no node '{}', whose weights are to be quantised", node)
+      throw bad_input("the model has no node '{}', whose weights are to be quantized", node)
           .advise("calibrate it again, or remove what it lacks");
   }
 }

@@ -1,4 +1,4 @@
-// The values that int8 quantises by ranges.
+// The values that int8 quantizes by ranges.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// Which inputs of a node int8 quantises by ranges: those that a Conv, MatMul or Gemm of floats multiplies,
+// Which inputs of a node int8 quantizes by ranges: those that a Conv, MatMul or Gemm of floats multiplies,
 // but constant weights, whose content gives their scales. Empty for every other node.
 std::vector<size_t> ranged_inputs(const Node& node);
 // The values of the graph, regions left out, that int8 needs ranges of, in the order of the nodes that read

@@ -4,14 +4,14 @@
 #include <set>
 
 #include "vernier/passes/build.h"
-#include "vernier/passes/quantization/quantisation.h"
+#include "vernier/passes/quantization/quantization.h"
 #include "vernier/precision/node_class.h"
 
 namespace vernier {
 
 namespace {
 
-// Of ONNX Runtime's transformer of QuantizeLinear and DequantizeLinear.
+// ONNX Runtime's transformer of QuantizeLinear and DequantizeLinear has these lists.
 const std::set<std::string_view> kCarriers = {"Expand",  "Flatten", "Gather",    "GatherElements",
                                               "MaxPool", "Reshape", "Resize",    "Slice",
                                               "Squeeze", "Tile",    "Transpose", "Unsqueeze"};
@@ -22,7 +22,7 @@ const Node* maker_of(const Value* value) {
   return value == nullptr ? nullptr : value->producer();
 }
 
-// What is read before it became codes, if it did.
+// Finds the value before it became codes, if it did.
 Value* before_codes(Value* value) {
   if (!is_dequantize(maker_of(value))) return value;
   Value* codes = value->producer()->input(0);

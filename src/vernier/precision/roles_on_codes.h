@@ -1,4 +1,4 @@
-// What ONNX Runtime has of operators on codes.
+// Lists the operators on codes that ONNX Runtime has.
 #pragma once
 
 #include "vernier/ir/graph.h"

@@ -10,7 +10,7 @@
 #include "vernier/precision/asked/retype_nodes.h"
 #include "vernier/precision/known_values.h"
 #include "vernier/precision/node_class.h"
-#include "vernier/precision/quantised_weights.h"
+#include "vernier/precision/quantized_weights.h"
 #include "vernier/precision/ranged_values.h"
 
 namespace vernier {
@@ -25,12 +25,12 @@ bool is_f32(const Value* value) {
 
 LayerPrecision declared_layer(const Node& node) {
   const ElementType type = element_of(main_output(node));
-  if (is_f32(main_output(node)) && reads_dequantised(node))
-    return {ElementType::kInt8, ElementType::kInt32, type, {}, By::kDeclared, "on quantised values", false};
+  if (is_f32(main_output(node)) && reads_dequantized(node))
+    return {ElementType::kInt8, ElementType::kInt32, type, {}, By::kDeclared, "on quantized values", false};
   return {type, type, type, {}, By::kDeclared, "as the model declares", false};
 }
 
-// What the options say of one graph. Values between lowered nodes are narrow: a node that follows is lowered
+// Applies the options to one graph. Values between lowered nodes are narrow: a node that follows is lowered
 // if it reads a lowered value, and a lowered node reads what it makes.
 class GraphRules {
  public:
@@ -123,8 +123,8 @@ class GraphRules {
       state.by = By::kUser;
       state.type = layer->type;
       if (layer->type == ElementType::kInt8) state.quant = require_scales(node);
-    } else if (reads_dequantised(node)) {
-      state.kind = {Lowering::kNever, "on quantised values"};
+    } else if (reads_dequantized(node)) {
+      state.kind = {Lowering::kNever, "on quantized values"};
     } else if (low_ == ElementType::kBFloat16 && options_.symmetric && node.op == "ConvTranspose") {
       state.kind = {Lowering::kNever, kNoBrainTransposed};
     } else if (known_.meets_large_numbers(node)) {
@@ -314,7 +314,7 @@ PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const 
   for_each_graph(graph, [&](const Graph& inner) {
     GraphRules rules(inner, options, facts, low, ranges, not_int8);
     rules.add_to(plan);
-    // Of values in loops and branches no calibration knows.
+    // No calibration knows values in loops and branches.
     if (std::string gaps = &inner == &graph ? rules.note_on_gaps() : ""; !gaps.empty())
       plan.notes.push_back(std::move(gaps));
   });

@@ -82,12 +82,12 @@ std::set<std::string> attending_nodes(const Graph& graph) {
 
 // Codes of weights are made of what an engine multiplies, so BatchNormalization goes into them first. Whether
 // any did.
-bool fold_into_quantised(Graph& graph, const PrecisionPlan& plan) {
-  const auto is_quantised = [&](const Node& node) {
+bool fold_into_quantized(Graph& graph, const PrecisionPlan& plan) {
+  const auto is_quantized = [&](const Node& node) {
     const auto layer = plan.strictest(node);
     return layer && layer->compute == ElementType::kInt8;
   };
-  return !run_passes(graph, {fold_batch_norm(is_quantised)}, {}).empty();
+  return !run_passes(graph, {fold_batch_norm(is_quantized)}, {}).empty();
 }
 
 bool same_scales(const std::vector<InputScale>& a, const std::vector<InputScale>& b) {
@@ -98,7 +98,7 @@ bool same_scales(const std::vector<InputScale>& a, const std::vector<InputScale>
                     });
 }
 
-// The same holds for what int8 quantises: a BatchNormalization that was folded into a Conv has the scales of
+// The same holds for what int8 quantizes: a BatchNormalization that was folded into a Conv has the scales of
 // the Conv in such a plan, but what it reads is the result of the Conv. Where a node that multiplies nothing
 // has the scales of the node that it reads from, they are not its own.
 void keep_scales_of_contractions(PrecisionPlan& plan, const Graph& graph) {
@@ -138,15 +138,14 @@ size_t count(const Graph& graph, std::string_view op) {
   return found;
 }
 
-size_t quantisations(const Graph& graph) {
+size_t quantizations(const Graph& graph) {
   return count(graph, "QuantizeLinear") + count(graph, "DequantizeLinear");
 }
 
-// What the model says in words of ONNX Runtime becomes words of ai.onnx, and what it quantised, INT8 around
-// zero.
+// Rewrites ONNX Runtime's operators in those of ai.onnx, and quantized values as INT8 around zero.
 void rewrite_for_tensorrt(TypedModel& typed) {
   const auto records = run_passes(*typed.model.graph,
-                                  {expand_fused_conv(), undo_dynamic_quantisation(), expand_qlinear()}, {});
+                                  {expand_fused_conv(), undo_dynamic_quantization(), expand_qlinear()}, {});
   for (const PassRecord& record : records) typed.expanded += static_cast<size_t>(record.rewrites);
   run_passes(*typed.model.graph, {symmetric_codes(typed.symmetric), remove_dead_code()}, {});
 }
@@ -168,25 +167,25 @@ TypedModel typed_model(const Model& model, const PrecisionOptions& options, int6
   const auto attending = options.int8 ? attending_nodes(graph) : std::set<std::string>();
   const auto make_plan = [&] { return make_precision_plan(graph, *model.graph, options, attending); };
   typed.plan = make_plan();
-  if (fold_into_quantised(graph, typed.plan)) typed.plan = make_plan();
+  if (fold_into_quantized(graph, typed.plan)) typed.plan = make_plan();
   if (!options.plan.empty()) {
     keep_scales_of_contractions(typed.plan, graph);
     widen_inner_nodes(typed.plan, graph);
   }
-  if (options.int8 && options.calibration.empty() && options.plan.empty() && quantisations(graph) == 0)
+  if (options.int8 && options.calibration.empty() && options.plan.empty() && quantizations(graph) == 0)
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
   raise_opset(typed.model, std::max(least_opset, opset_for(graph, typed.plan)));
   typed.model.ir_version = std::max(typed.model.ir_version, kConstantsAloneIr);
   typed.opset = typed.model.opset("");
   ops::infer_types(graph);
-  const size_t casts = count(graph, "Cast"), quantised = quantisations(graph);
+  const size_t casts = count(graph, "Cast"), quantized = quantizations(graph);
   run_passes(graph, {apply_precision(typed.plan, {typed.opset, true}), remove_dead_code()}, {});
   if (options.codes_between && !options.calibration.empty()) {
     const Ranges ranges = read_model_ranges(options.calibration, graph, *model.graph, typed.plan.notes);
     typed.between = keep_codes_between(graph, ranges.scales, typed.opset);
   }
   typed.casts += added_to(casts);
-  typed.quantised = quantisations(graph) - std::min(quantised, quantisations(graph));
+  typed.quantized = quantizations(graph) - std::min(quantized, quantizations(graph));
   return typed;
 }
 

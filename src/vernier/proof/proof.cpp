@@ -47,7 +47,7 @@ double distance_of(const std::string& output, const WorstDistances& distances) {
   return found == distances.end() ? std::nan("") : found->second;
 }
 
-// What the comparison of the engine with its promise says.
+// Concludes what the comparison of the engine with its promise says.
 Certificate certificate_of(const ComparisonOutcome& outcome) {
   const ComparisonResult& found = outcome.comparisons.at(0);
   Certificate certificate{found.verdict, found.reasons, outcome.samples, outcome.failures, {}};

@@ -19,7 +19,7 @@ struct ProofOptions {
   bool prices = true;  // whether outputs are compared with the model as declared and without rounding, too
   double seconds = 4;  // no further sample, no bound and no further reference is begun after that
   uint64_t seed = 1;
-  // Of other engines of the model, to be used and added to; null: none.
+  // Holds traces of other engines of the model, to be used and added to; null: none.
   PromisedTraces* promised = nullptr;
 };
 

@@ -21,7 +21,7 @@ std::string cause_of(const std::filesystem::path& path, const ReproCase& reprodu
   diagnosis.most_samples = 1;
   CaseData sample(reproduction);
   const Diagnosis found = diagnose(diagnosis, sample);
-  return found.culprits.empty() ? "none" : found.culprits.front().failure.code();
+  return found.root_causes.empty() ? "none" : found.root_causes.front().failure.code();
 }
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-// What `diagnose` says of a case: a smaller one may show the same for another cause.
+// Asks `diagnose` about a case, because a smaller one may show the same for another cause.
 #pragma once
 
 #include "vernier/compare/compare.h"
@@ -14,7 +14,7 @@ struct CauseJob {
   uint64_t seed = 1;
 };
 
-// The class of the first culprit that a diagnosis names on the case, whose model is at `path`: "B32",
+// The class of the first root cause that a diagnosis names on the case, whose model is at `path`: "B32",
 // "unexplained", or "none". The engine is looked at from outside.
 std::string cause_of(const std::filesystem::path& path, const ReproCase& reproduction, const CauseJob& job);
 

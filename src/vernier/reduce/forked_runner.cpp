@@ -35,7 +35,7 @@ std::string answer_of(const std::function<std::string()>& work) {
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// What a trace holds besides its data, which go by way of a file.
+// Writes what a trace holds besides its data, which go by way of a file.
 Json description_of(const Trace& trace) {
   Json entries = Json::array();
   for (const TraceEntry& entry : trace.entries)

@@ -20,7 +20,8 @@ class ForkedRunner : public Runner {
   void limit_time(double seconds) override { limit_ = seconds; }
   std::string random_generator() const override { return kReferenceGenerator; }
 
-  // What `work` gives for the runner, made in a child of its own. Throws what it throws, and as run() does.
+  // Gives what `work` says of the runner, made in a child of its own. Throws what it throws, and as run()
+  // does.
   std::string ask(const std::function<std::string(Runner&)>& work);
 
  private:

@@ -21,7 +21,7 @@ class DeltaDebugging {
     size_t chunks = 2;
     while (items_.size() > 1) {
       chunks = std::min(chunks, items_.size());
-      // Of two halves, each is what is left without the other.
+      // Two parts are each other's complement.
       if (leave_out_a_chunk(chunks)) {
         chunks = std::max<size_t>(2, chunks - 1);
       } else if (chunks == items_.size()) {

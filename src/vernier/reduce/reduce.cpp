@@ -38,7 +38,7 @@ class ReductionRun {
   }
 
  private:
-  // What cannot be done to a case leaves it as it is.
+  // Leaves a case as it is if the step cannot be done to it.
   template <class Step>
   void attempt(const Step& step) {
     if (shrinking_.is_over()) return;

@@ -46,7 +46,8 @@ void remove_unused_inputs(ReproCase& reproduction) {
   graph.remove_values(unused);
 }
 
-// What nodes make of constants alone: engines know its content, as they know that of constants.
+// Finds the values that nodes make of constants alone: engines know its content, as they know that of
+// constants.
 std::set<const Value*> values_of_constants(const Graph& graph) {
   std::set<const Value*> found;
   const auto is_known = [&](const Value* value) {

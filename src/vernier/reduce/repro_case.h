@@ -1,4 +1,4 @@
-// What is reduced: a model, and inputs on which an engine goes wrong.
+// A case that is reduced: a model, and inputs on which an engine goes wrong.
 #pragma once
 
 #include <optional>
@@ -46,8 +46,8 @@ bool settle(ReproCase& reproduction);
 std::optional<ReproCase> extract(const Model& model, const std::set<const Node*>& nodes,
                                  const NamedData& known);
 
-// What the nodes of the main graph make in one run of the reference, together with the inputs. Tensors are
-// set aside in a file. Throws what the reference throws.
+// Records what the nodes of the main graph make in one run of the reference, together with the inputs.
+// Tensors are set aside in a file. Throws what the reference throws.
 NamedData recorded_values(const ReproCase& reproduction);
 
 // A value of the main graph; null if there is none of that name.

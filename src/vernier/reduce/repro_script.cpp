@@ -118,7 +118,7 @@ run_engine = run_onnxruntime
 constexpr const char* kRecorded = R"PY(
 
 def run_engine(inputs):
-    """What the engine of Vernier made, as it was recorded; ONNX Runtime is asked for a second opinion."""
+    """Gives what the engine of Vernier made, as it was recorded; ONNX Runtime is asked for a second opinion."""
     try:
         report("onnxruntime", run_onnxruntime(inputs))
     except ImportError:

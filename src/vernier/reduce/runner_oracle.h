@@ -16,15 +16,15 @@ struct RunnerOracleOptions {
   double seconds = 600;  // that a run of the engine, or loading a model, may take
 };
 
-// Of tolerances that a user gave, those that are for a model of these outputs: where an option names an
-// output that is not there, the largest that it names holds for all that have none of their own.
+// Gives the user's tolerances as they hold for a model of these outputs: where an option names an output that
+// is not there, the largest that it names holds for all that have none of their own.
 Tolerances tolerances_for(const Graph& graph, Tolerances given);
 
 class RunnerOracle : public ReductionOracle {
  public:
   explicit RunnerOracle(RunnerOracleOptions options) : options_(std::move(options)) {}
 
-  // Of a model that is in a file. Throws what the runner that is compared with throws, and usage_error.
+  // Judges a model that is in a file. Throws what the runner that is compared with throws, and usage_error.
   Judgement judge_file(const std::filesystem::path& path, const ReproCase& reproduction);
   Judgement judge(const ReproCase& reproduction) override;
   std::vector<std::string> first_wrong_nodes(const ReproCase& reproduction, const NamedData& known,
@@ -33,7 +33,7 @@ class RunnerOracle : public ReductionOracle {
   void limit_seconds(double seconds) { options_.seconds = seconds; }
   double seconds() const { return options_.seconds; }
   const RunnerOracleOptions& options() const { return options_; }
-  // What the runners say of themselves, by name of the runner: versions and settings.
+  // Gives what the runners say of themselves, by name of the runner: versions and settings.
   const std::map<std::string, std::map<std::string, std::string>>& descriptions() const {
     return descriptions_;
   }

@@ -24,7 +24,7 @@ class Shrinking {
 
   const ReproCase& best() const { return kept_.back(); }
   const Judgement& judgement() const { return judgements_.back(); }
-  // What every case must show: what the whole model shows.
+  // Every case must show this, which the whole model shows.
   const Symptom& wanted() const { return wanted_; }
   ReductionOracle& oracle() { return oracle_; }
 
@@ -32,7 +32,7 @@ class Shrinking {
   std::function<void(const std::string& name)> on_step;
   void begin(const std::string& name);
   // Whether the candidate shows the same; then it is the best one now. Always false once the time is over.
-  // What is no valid model is not counted as tried.
+  // A candidate that is no valid model does not count as tried.
   bool offer(ReproCase candidate);
   bool is_over() const;
   // It is over when so large a part of the time is spent; 1 in the beginning.

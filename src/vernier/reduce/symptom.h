@@ -32,7 +32,7 @@ struct Symptom {
 // "wrong values", "crash", …
 std::string_view symptom_name(Symptom::Kind kind);
 
-// What a comparison shows; `failure` is what the engine said if its run failed, else "".
+// Gives what a comparison shows; `failure` is what the engine said if its run failed, else "".
 Symptom symptom_of(const ComparisonResult& comparison, const std::string& failure);
 
 // Whether both are the same verdict for the same reason. Values are to be wrong by a comparable part, for a

@@ -1,4 +1,4 @@
-// What `bench` measured, as text and as JSON.
+// Reports what `bench` measured, as text and as JSON.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// What runs with its reference semantics, because there is no kernel, takes of a run: see fallback_time.
+// Holds the part of a run that reference semantics take, because there is no kernel: see fallback_time.
 struct FallbackShare {
   size_t steps = 0;
   double share = 0;  // of the time of all steps, 0 to 1; of no use if there are no steps
@@ -44,12 +44,12 @@ struct BenchReport {
     };
     std::optional<Roofline> roofline = {};  // nothing where sizes are known only when it runs
   };
-  // What the machine was measured to do at best.
+  // Holds what the machine was measured to do at best.
   struct Peak {
     std::map<std::string, double> flops_per_s;           // by type
     std::vector<std::pair<double, double>> bytes_per_s;  // by the bytes that are moved
   };
-  // Of a decoder with caches: a prompt, and tokens behind it.
+  // Reports a decoder with caches: a prompt, and tokens behind it.
   struct DecodingPass {
     double prompt_ms = 0, tokens_per_s = 0;
     Latency token;

@@ -1,4 +1,4 @@
-// What `build` made, as text and as JSON.
+// Reports what `build` made, as text and as JSON.
 #pragma once
 
 #include <map>
@@ -23,8 +23,8 @@ struct BuildReport {
     std::string contract;
     std::string device = "cpu";  // that does it
     std::string refusal = {};    // why accelerators do not; "" where they do, or were not asked
-    // Of a copy, the bytes that it moves between devices; of a node that was refused, those of all copies
-    // which it is the reason of.
+    // A copy counts the bytes that it moves between devices; a node that was refused counts those of all
+    // copies that it causes.
     size_t copied = 0;
     std::optional<double> milliseconds = {};  // of a step without a kernel
   };
@@ -75,7 +75,7 @@ std::string ranges_text(const std::vector<std::string>& tuned,
 // Schema "vernier-build", version 1.
 std::string build_json(const BuildReport& report);
 
-// What of a plan runs on which device, what its copies move, and what accelerators left to the CPU.
+// Says what runs on which device, what copies move, and what accelerators left to the CPU.
 struct DeviceCopies {
   size_t count = 0, bytes = 0;
 };

@@ -1,4 +1,4 @@
-// What `check` shows.
+// Writes what `check` shows.
 #pragma once
 
 #include <string>

@@ -43,7 +43,7 @@ std::string repair_text(const Repair& repair, bool detailed) {
         figure_or_infinite(verified->relative_l2_after), verified->passes ? ", and the engine passes" : "",
         verified->cost_percent ? fmt::format("; it costs {:.0f} % of time", *verified->cost_percent) : "");
   }
-  // What was tried matters where nothing holds.
+  // Rejected repairs matter only where none holds.
   for (const RejectedRepair& each : repair.rejected) {
     if (detailed || repair.kind == Repair::Kind::kNone)
       text += fmt::format("   not repaired by: {}: {}\n", printable(each.what, kWidth),
@@ -52,17 +52,17 @@ std::string repair_text(const Repair& repair, bool detailed) {
   return text;
 }
 
-std::string culprit_text(const Culprit& culprit, size_t rank, bool detailed) {
-  std::string text = fmt::format("\n{}. {} {}: {}\n", rank, culprit.failure.code(), culprit.failure.title(),
-                                 printable(culprit.sentence, kWidth));
-  text += fmt::format("   {:.0f} % of the error of the outputs, confidence {:.2f}\n", 100 * culprit.share,
-                      culprit.confidence);
-  for (const Evidence& each : culprit.evidence)
+std::string root_cause_text(const RootCause& root_cause, size_t rank, bool detailed) {
+  std::string text = fmt::format("\n{}. {} {}: {}\n", rank, root_cause.failure.code(),
+                                 root_cause.failure.title(), printable(root_cause.sentence, kWidth));
+  text += fmt::format("   {:.0f} % of the error of the outputs, confidence {:.2f}\n", 100 * root_cause.share,
+                      root_cause.confidence);
+  for (const Evidence& each : root_cause.evidence)
     text += fmt::format("   {}: {}\n", each.experiment, printable(each.sentence, 2 * kWidth));
-  for (const RejectedCause& each : culprit.rejected) {
+  for (const RejectedCause& each : root_cause.rejected) {
     if (detailed) text += fmt::format("   not {}: {}\n", each.failure.code(), printable(each.why, kWidth));
   }
-  return text + repair_text(culprit.repair, detailed);
+  return text + repair_text(root_cause.repair, detailed);
 }
 
 // Nothing where all samples fail, or none does.
@@ -93,8 +93,8 @@ std::string engines_table(const std::vector<EngineAgreement>& engines) {
 std::string diagnosis_text(const DiagnosisReport& report, bool detailed) {
   const Diagnosis& diagnosis = report.diagnosis;
   std::string text = fmt::format("{}\n", printable(diagnosis.sentence, 4 * kWidth));
-  for (size_t i = 0; i < diagnosis.culprits.size(); ++i)
-    text += culprit_text(diagnosis.culprits[i], i + 1, detailed);
+  for (size_t i = 0; i < diagnosis.root_causes.size(); ++i)
+    text += root_cause_text(diagnosis.root_causes[i], i + 1, detailed);
   if (!diagnosis.split.empty()) text += split_table(diagnosis.split);
   if (!diagnosis.engines.empty()) text += engines_table(diagnosis.engines);
   text += samples_text(diagnosis.samples);
@@ -146,24 +146,24 @@ Json repair_json(const Repair& repair) {
   return result;
 }
 
-Json culprit_json(const Culprit& culprit, size_t rank) {
+Json root_cause_json(const RootCause& root_cause, size_t rank) {
   Json result{{"rank", rank},
-              {"nodes", culprit.nodes},
-              {"values", culprit.values},
-              {"class", culprit.failure.code()},
-              {"title", culprit.failure.title()},
-              {"sentence", culprit.sentence},
-              {"confidence", number(culprit.confidence)},
-              {"share", number(culprit.share)},
+              {"nodes", root_cause.nodes},
+              {"values", root_cause.values},
+              {"class", root_cause.failure.code()},
+              {"title", root_cause.failure.title()},
+              {"sentence", root_cause.sentence},
+              {"confidence", number(root_cause.confidence)},
+              {"share", number(root_cause.share)},
               {"evidence", Json::array()},
               {"rejected", Json::array()}};
-  for (const Evidence& each : culprit.evidence)
+  for (const Evidence& each : root_cause.evidence)
     result["evidence"].push_back(
         {{"experiment", each.experiment}, {"figure", number(each.figure)}, {"sentence", each.sentence}});
-  for (const RejectedCause& each : culprit.rejected)
+  for (const RejectedCause& each : root_cause.rejected)
     result["rejected"].push_back(
         {{"class", each.failure.code()}, {"residual", number(each.residual)}, {"why", each.why}});
-  result["repair"] = repair_json(culprit.repair);
+  result["repair"] = repair_json(root_cause.repair);
   return result;
 }
 
@@ -195,8 +195,8 @@ std::string diagnosis_json(const DiagnosisReport& report) {
               {"samples", Json::array()},
               {"experiments", Json::array()}};
   for (const ErrorSplit& each : diagnosis.split) result["split"].push_back(split_json(each));
-  for (size_t i = 0; i < diagnosis.culprits.size(); ++i)
-    result["culprits"].push_back(culprit_json(diagnosis.culprits[i], i + 1));
+  for (size_t i = 0; i < diagnosis.root_causes.size(); ++i)
+    result["culprits"].push_back(root_cause_json(diagnosis.root_causes[i], i + 1));
   for (const EngineAgreement& each : diagnosis.engines) result["engines"].push_back(engine_json(each));
   for (const SampleOutcome& each : diagnosis.samples)
     result["samples"].push_back({{"sample", each.sample}, {"origin", each.origin}, {"fails", each.fails}});

@@ -46,7 +46,7 @@ void add_differences(TextTable& table, const Map& a, const Map& b) {
   }
 }
 
-// Of each ONNX node what computes it, and how.
+// Says of each ONNX node what computes it, and how.
 Map kernels_by_node(const BuildReport::Plan& plan) {
   Map kernels;
   for (const auto& step : plan.steps) {

@@ -1,4 +1,4 @@
-// What `inspect` shows of an engine file, and of two.
+// Writes what `inspect` shows of an engine file, and of two.
 #pragma once
 
 #include "vernier/report/build_report.h"
@@ -19,8 +19,8 @@ struct EngineSummary {
 };
 
 std::string engine_text(const EngineSummary& engine, bool layers);
-// What differs: fingerprints, options, passes, and for each plan that both have the kernels of each ONNX
-// node.
+// Writes what differs: fingerprints, options, passes, and for each plan that both have the kernels of each
+// ONNX node.
 std::string engine_diff_text(const EngineSummary& a, const EngineSummary& b);
 
 }  // namespace vernier

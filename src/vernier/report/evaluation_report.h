@@ -1,4 +1,4 @@
-// What `evaluate` found, as text and as JSON.
+// Reports what `evaluate` found, as text and as JSON.
 #pragma once
 
 #include "vernier/evaluate/outcome.h"

@@ -1,4 +1,4 @@
-// What a program that runs Vernier as a child process is told while it works: JSON objects, one a line.
+// A program that runs Vernier as a child process is told of its progress: JSON objects, one a line.
 //
 //   {"event": "stage", "name": "sample 3: onnxruntime", "done": 6, "steps": 20}     steps: null where it is
 //   not known

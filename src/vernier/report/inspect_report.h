@@ -1,4 +1,4 @@
-// What `inspect` shows of a model, a file of tensors, a recorded run.
+// Writes what `inspect` shows of a model, a file of tensors, a recorded run.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// What `diagnose` names as the cause, of the whole model and of what is left.
+// Holds what `diagnose` names as the cause, of the whole model and of what is left.
 struct ReductionCauses {
   std::string before, after;  // classes, "B32", or "none"
 };

@@ -10,7 +10,7 @@ namespace vernier {
 
 namespace {
 
-// What came with the data, as if a runner had made it, in the order of the trace that it is held against.
+// Makes a trace of what came with the data, in the order of the trace that it is held against.
 Trace expected_trace(const NamedData& expected, const Trace& like, size_t sample) {
   Trace trace;
   trace.runner = "expected";
@@ -87,7 +87,7 @@ class ComparisonRun {
     return result;
   }
 
-  // What is compared with values that came with the data is shown, too.
+  // Taps also show what is compared with values that came with the data.
   std::vector<std::string> taps_of(size_t runner, const Sample& sample) const {
     std::vector<std::string> taps = job_.taps;
     if (runner != job_.against || !sample.expected || job_.model == nullptr) return taps;

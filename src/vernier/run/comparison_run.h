@@ -23,8 +23,8 @@ struct Accuracy {
   int64_t right = 0, rows = 0;
 };
 
-// Of outputs that the tolerance of their type accepts, which err by so much (relative L2, by name): the
-// bounds of those that no rounding explains.
+// Takes the outputs that the tolerance of their type accepts, and by how much they err (relative L2, by
+// name), and gives the bounds of those that no rounding explains.
 using ExceededBounds = std::function<std::map<std::string, DerivedBound>(
     Runner& runner, const NamedData& inputs, const std::map<std::string, double>& needs)>;
 
@@ -34,16 +34,16 @@ struct ComparisonJob {
   std::set<size_t> references;    // runners that may hold double where the model declares another type
   std::vector<std::string> taps;  // inner values to be shown, in execution order; empty: outputs only
   CompareOptions compare;
-  // What runner `against` runs: tells which values are random, and which decisions were ties. Null: neither
-  // is known, and such differences fail. Outlives the job.
+  // Runner `against` runs this model, which tells which values are random, and which decisions were ties.
+  // Null: neither is known, and such differences fail. Outlives the job.
   const Model* model = nullptr;
   std::optional<Labels> labels;
   // How often runner `against` may run again with rounding noise where a comparison fails. A near tie that
   // decides an order turns over in some of the runs only. Of values of few elements, which tell less of how
   // far noise reaches, up to eight times as often.
   uint64_t noise_runs = 4;
-  // What the roundings that a runner promises may make of its outputs, and of these inner values, by name;
-  // asked where a comparison fails for want of a tolerance. Not set: nothing is known of them.
+  // Bounds what the roundings that a runner promises may make of its outputs, and of these inner values, by
+  // name; asked where a comparison fails for want of a tolerance. Not set: nothing is known of them.
   std::function<std::map<std::string, DerivedBound>(Runner& runner, const NamedData& inputs,
                                                     const std::set<std::string>& inner_values)>
       derive_bounds;

@@ -1,4 +1,4 @@
-// What follows from a node of a graph.
+// Follows the values of a graph from a node on.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What a deciding node reads on both sides of one sample. Internal to the room.
+// Finds what a deciding node reads on both sides of one sample. Internal to the room.
 #pragma once
 
 #include <optional>

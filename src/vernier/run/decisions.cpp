@@ -25,7 +25,7 @@ std::vector<const Node*> Decisions::behind(const std::set<std::string>& values) 
 std::set<std::string> Decisions::results() const {
   std::set<std::string> names;
   for (const Node* node : all_) {
-    if (!quantises(*node)) names.insert(decision_of(*node)->name);
+    if (!quantizes(*node)) names.insert(decision_of(*node)->name);
   }
   return names;
 }
@@ -48,7 +48,7 @@ std::vector<std::string> Decisions::inside_bodies(const std::set<std::string>& v
   return found;
 }
 
-std::vector<std::string> Decisions::taps(const std::set<std::string>& values, bool quantised) const {
+std::vector<std::string> Decisions::taps(const std::set<std::string>& values, bool quantized) const {
   std::vector<std::string> names;
   const auto add = [&](const Value* value) {
     if (value == nullptr || value->producer() == nullptr || &value->graph() != &value->producer()->graph())
@@ -56,7 +56,7 @@ std::vector<std::string> Decisions::taps(const std::set<std::string>& values, bo
     if (std::find(names.begin(), names.end(), value->name) == names.end()) names.push_back(value->name);
   };
   for (const Node* node : behind(values)) {
-    if (quantises(*node) && !quantised) continue;
+    if (quantizes(*node) && !quantized) continue;
     for (const Value* input : node->inputs) add(input);
     for (const Value* output : node->outputs) add(output);
   }
@@ -66,13 +66,13 @@ std::vector<std::string> Decisions::taps(const std::set<std::string>& values, bo
 std::optional<Retaken> Decisions::retake(const std::set<std::string>& values, const NamedData& inputs,
                                          const ReferenceWithValues& reference, const Trace& actual,
                                          const Disagreement& disagreement, const CompareOptions& options,
-                                         bool quantised) const {
+                                         bool quantized) const {
   const auto decisions = behind(values);
   Retaking retaking(inputs, reference, actual, disagreement, options);
   if (!retaking.can_run()) return std::nullopt;
   std::vector<std::pair<const Node*, Decision>> ties;
   for (const Node* node : decisions) {
-    if (quantises(*node) && !quantised) continue;
+    if (quantizes(*node) && !quantized) continue;
     std::optional<Decision> tie;
     if (!retaking.take(*node, tie)) return Retaken{std::nullopt, {}, retaking.clear()};
     if (tie) ties.emplace_back(node, std::move(*tie));

@@ -31,14 +31,14 @@ struct Retaken {
 
 class Decisions {
  public:
-  // Of the main graph; what regions decide is not looked into. The graph outlives this.
+  // Finds the decisions of the main graph; regions are not looked into. The graph outlives this.
   explicit Decisions(const Graph& graph);
 
   // The inner values that must be known of all decisions on which one of `values` depends, roundings to
-  // quantised values among them if `quantised`; empty without any.
-  std::vector<std::string> taps(const std::set<std::string>& values, bool quantised) const;
+  // quantized values among them if `quantized`; empty without any.
+  std::vector<std::string> taps(const std::set<std::string>& values, bool quantized) const;
 
-  // The values that tell how decisions came out. Quantised values are left out: noise of a quantised network
+  // The values that tell how decisions came out. Quantized values are left out: noise of a quantized network
   // is what its roundings make of noise.
   std::set<std::string> results() const;
 
@@ -47,8 +47,8 @@ class Decisions {
   std::vector<std::string> inside_bodies(const std::set<std::string>& values) const;
 
   // Goes through the decisions on which one of `values` depends, in execution order. Where `actual` took one
-  // otherwise and it was a tie, the reference takes it likewise from there on. Roundings to quantised values
-  // are left alone unless `quantised`: each takes a run of the reference, and noise may do. Where `actual`
+  // otherwise and it was a tie, the reference takes it likewise from there on. Roundings to quantized values
+  // are left alone unless `quantized`: each takes a run of the reference, and noise may do. Where `actual`
   // does not show what it took, the near ties are turned over one by one, and what lessens the disagreement
   // stays. A tie needs a margin within the error that reached the decision, and that error must be one that
   // is no fault by itself: within the default tolerance or that of `options`, or within the rounding noise
@@ -56,7 +56,7 @@ class Decisions {
   std::optional<Retaken> retake(const std::set<std::string>& values, const NamedData& inputs,
                                 const ReferenceWithValues& reference, const Trace& actual,
                                 const Disagreement& disagreement, const CompareOptions& options,
-                                bool quantised) const;
+                                bool quantized) const;
 
  private:
   std::vector<const Node*> behind(const std::set<std::string>& values) const;

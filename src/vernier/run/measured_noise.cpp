@@ -14,7 +14,7 @@ std::map<std::string, NoiseFloor> noise_floor(const Trace& reference, const Trac
     const Tensor &a = entry.datum.tensor, &b = other->datum.tensor;
     if (!is_float(a.type()) || !is_float(b.type()) || a.dims() != b.dims()) continue;
     if (a.size() == 0) continue;
-    // What noise makes infinite, or no number, has no floor: nothing is within it.
+    // A value that noise makes infinite, or no number, has no floor: nothing is within it.
     const Distances moved = distances_of(a, b);
     NoiseFloor floor{moved.relative_l2, moved.max_abs, noisy.unit_roundoff};
     floors[entry.value] = floor;

@@ -1,4 +1,4 @@
-// What rounding noise does to the reference, measured where a comparison fails. Internal to run.
+// Measures what rounding noise does to the reference, where a comparison fails. Internal to run.
 #pragma once
 
 #include <optional>

@@ -35,7 +35,7 @@ std::vector<Flip::Edit> swap_of(int64_t a, int64_t b) {
   return {{a, b, 0}, {b, a, 0}};
 }
 
-// Of a row of `x`, the element nearest to `chosen` that is not in `taken`; nothing if all are.
+// Finds, in a row of `x`, the element nearest to `chosen` that is not in `taken`; nothing if all are.
 struct Row {
   const DecisionInput& x;
   int64_t start, step, length;
@@ -134,7 +134,7 @@ std::vector<Flip> near_ties(const Node& node, const Operands& operands, const Te
   Flips flips;
   const auto has = [&](size_t input) { return input < operands.size() && operands[input].has_value(); };
   const std::string& op = node.op;
-  if (quantises(node)) {
+  if (quantizes(node)) {
     const auto unrounded = before_rounding(node, operands);
     if (!unrounded || std::ssize(unrounded->values) != result.size()) return {};
     add_roundings(node, *unrounded, result, flips);

@@ -1,4 +1,4 @@
-// What a decision could have been, where nobody shows what it was.
+// Finds what a decision could have been, where nobody shows what it was.
 #pragma once
 
 #include "vernier/run/ties.h"

@@ -39,7 +39,7 @@ Tensor in_type(const Tensor& tensor, ElementType type) {
 
 // Overlaps of boxes and steps of a scale are computed first, and that is rounded.
 bool decides_exactly(const Node& node) {
-  return !quantises(node) && node.op != "NonMaxSuppression";
+  return !quantizes(node) && node.op != "NonMaxSuppression";
 }
 
 // Whether both sides show all that the node read: then no noise is the cause of what it decided.

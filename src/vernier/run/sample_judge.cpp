@@ -57,7 +57,7 @@ std::map<std::string, double> accepted_errors(const ComparisonResult& result) {
   return needs;
 }
 
-// What came with the data (`runner` is null) is what the run is held against, and not the other way round.
+// The run is compared with what came with the data (`runner` is null), and not the other way round.
 ComparisonResult compared(const Runner* runner, const Trace& reference, const Trace& actual,
                           const CompareOptions& options) {
   return runner == nullptr ? compare(actual, reference, options) : compare(reference, actual, options);
@@ -93,10 +93,10 @@ void SampleJudge::note_unseen_ties(const Comparison& comparison, const Runner* r
         "only some of the nearest were tried the other way");
 }
 
-std::vector<std::string> SampleJudge::taps_for(const std::set<std::string>& values, bool quantised) const {
+std::vector<std::string> SampleJudge::taps_for(const std::set<std::string>& values, bool quantized) const {
   std::vector<std::string> taps = job_.taps;
   if (!decisions_) return taps;
-  for (const std::string& tap : decisions_->taps(values, quantised)) {
+  for (const std::string& tap : decisions_->taps(values, quantized)) {
     if (std::find(taps.begin(), taps.end(), tap) == taps.end()) taps.push_back(tap);
   }
   return taps;
@@ -114,10 +114,10 @@ Trace SampleJudge::shown_by(Runner* runner, const Sample& sample, const Trace& a
 
 std::optional<Retaken> SampleJudge::retake(Runner* runner, const Sample& sample, const Trace& reference,
                                            const Trace& actual, const CompareOptions& options,
-                                           ComparisonResult& result, bool quantised) {
+                                           ComparisonResult& result, bool quantized) {
   const auto values = differing(result);
-  if (!decisions_ || decisions_->taps(values, quantised).empty()) return std::nullopt;
-  const auto taps = taps_for(values, quantised);
+  if (!decisions_ || decisions_->taps(values, quantized).empty()) return std::nullopt;
+  const auto taps = taps_for(values, quantized);
   const auto run = [&](const NamedData& taken) -> std::optional<Trace> {
     try {
       return job_.runners[job_.against]->run_with_values(sample.inputs, taps, taken, std::nullopt);
@@ -138,7 +138,7 @@ std::optional<Retaken> SampleJudge::retake(Runner* runner, const Sample& sample,
     return mismatches(compared(runner, trimmed(trace), actual, judging));
   };
   auto retaken = decisions_->retake(values, sample.inputs, run, shown_by(runner, sample, actual, taps),
-                                    disagreement, options, quantised);
+                                    disagreement, options, quantized);
   if (retaken && !retaken->clear.empty()) is_clear_ = true;
   if (!retaken || !retaken->reference) return std::nullopt;
   retaken->reference = trimmed(std::move(*retaken->reference));

@@ -24,16 +24,17 @@ class SampleJudge {
 
  private:
   // Inner values to be shown: what was asked for, and what is needed of decisions behind these values.
-  std::vector<std::string> taps_for(const std::set<std::string>& values, bool quantised) const;
-  // What the actual side shows of decisions: by another run with more taps, where it can be repeated.
+  std::vector<std::string> taps_for(const std::set<std::string>& values, bool quantized) const;
+  // Gives what the actual side shows of decisions, by another run with more taps, where it can be repeated.
   Trace shown_by(Runner* runner, const Sample& sample, const Trace& actual,
                  const std::vector<std::string>& taps);
   // Takes the decisions behind what differs as the actual side took them, where they were ties. Nothing if
   // that makes no value agree, or any worse. `result` becomes what it is judged by then.
   std::optional<Retaken> retake(Runner* runner, const Sample& sample, const Trace& reference,
                                 const Trace& actual, const CompareOptions& options, ComparisonResult& result,
-                                bool quantised);
-  // What fails may do so by a tie that cannot be seen; whoever reads the verdict should know.
+                                bool quantized);
+  // Notes that a failure may come from a tie that cannot be seen, which whoever reads the verdict should
+  // know.
   void note_unseen_ties(const Comparison& comparison, const Runner* runner, const ComparisonResult& result);
 
   const ComparisonJob& job_;

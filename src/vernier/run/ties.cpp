@@ -90,7 +90,7 @@ void find_rounding_ties(const Node& node, const Operands& operands, const Tensor
 }
 
 // Neighbouring integers of a scale, and the value in its steps beside the middle between them.
-void find_quantisation_ties(const Node& node, const Operands& operands, const Tensor& reference,
+void find_quantization_ties(const Node& node, const Operands& operands, const Tensor& reference,
                             const Tensor& actual, TieRecord& record) {
   const auto x = before_rounding(node, operands);
   const auto expected = reference.to_doubles(), got = actual.to_doubles();
@@ -138,10 +138,10 @@ constexpr Kind kKinds[] = {
     {"Equal", 2, false, find_comparison_ties},
 };
 
-constexpr Kind kQuantising{"", 1, false, find_quantisation_ties};
+constexpr Kind kQuantizing{"", 1, false, find_quantization_ties};
 
 const Kind* kind_of(const Node& node) {
-  if (quantises(node)) return &kQuantising;
+  if (quantizes(node)) return &kQuantizing;
   if (!node.domain.empty()) return nullptr;
   const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                    [&](const Kind& kind) { return kind.op == node.op; });

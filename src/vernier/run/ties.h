@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// What one input of a deciding node holds.
+// Holds the content of one input of a deciding node.
 struct DecisionInput {
   Dims dims;
   std::vector<double> values;  // in the reference
@@ -21,7 +21,7 @@ struct DecisionInput {
 size_t broadcast_position(int64_t index, const Dims& to, const Dims& dims);
 
 // Whether the result jumps where the operands hardly move: TopK, ArgMax, ArgMin, NonMaxSuppression, Round,
-// Floor, Ceil, the comparisons, and what quantises (before_rounding).
+// Floor, Ceil, the comparisons, and what quantizes (before_rounding).
 bool is_decision(const Node& node);
 // The output that tells the decision: the indices of TopK, else the first. Null if the model leaves it out.
 const Value* decision_of(const Node& node);
@@ -32,19 +32,19 @@ const Value* decision_of(const Node& node);
 std::optional<Decision> find_tie(const Node& node, const std::vector<std::optional<DecisionInput>>& operands,
                                  const Tensor& reference, const Tensor& actual);
 
-// Rounding to quantised values as a decision: what an operator would give if it did not round.
+// Rounding to quantized values as a decision: what an operator would give if it did not round.
 
 // Whether the node rounds reals to integers of a scale: QuantizeLinear, DynamicQuantizeLinear, and the
-// operators that end so, such as QLinearConv. Quantisation to floating-point types is none.
-bool quantises(const Node& node);
+// operators that end so, such as QLinearConv. Quantization to floating-point types is none.
+bool quantizes(const Node& node);
 
-// What each element of the first output would be without rounding and saturation, in steps of its scale and
-// with its zero point added, and by how much that may have moved: by the differences of what is quantised,
-// and by a few roundings of float arithmetic, for an engine may multiply by the reciprocal of a scale. An
-// element that lies exactly between two integers on both sides has no error: the standard says which one it
-// becomes. Noise explains no more than a sixteenth of a step, for it is known of whole tensors only, with all
-// that earlier roundings made of it. Nothing if an operand is not known, or if one but the first differs
-// between the sides.
+// Gives what each element of the first output would be without rounding and saturation, in steps of its scale
+// and with its zero point added, and by how much that may have moved: by the differences of what is
+// quantized, and by a few roundings of float arithmetic, for an engine may multiply by the reciprocal of a
+// scale. An element that lies exactly between two integers on both sides has no error: the standard says
+// which one it becomes. Noise explains no more than a sixteenth of a step, for it is known of whole tensors
+// only, with all that earlier roundings made of it. Nothing if an operand is not known, or if one but the
+// first differs between the sides.
 std::optional<DecisionInput> before_rounding(const Node& node,
                                              const std::vector<std::optional<DecisionInput>>& operands);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostProfiledRuns = 20, kFewestProfiledRuns = 5;
 constexpr double kProfiledSeconds = 0.4;
-// Of each part, where somebody waits.
+// Each part of the data has so many samples where somebody waits.
 constexpr size_t kUrgentSamples = 8;
 
 // The fewer race, the longer each does.
@@ -42,8 +42,7 @@ std::optional<Interval> interval_of_mean(const std::vector<double>& losses) {
   return Interval{mean - reach, mean + reach};
 }
 
-// What a plan cannot be built for is a matter of the plan, unless memory or the model itself is what is
-// wrong.
+// A failing build is a matter of the plan, unless memory or the model itself is wrong.
 template <class Make>
 std::string failure_of(const Make& make) {
   try {

@@ -1,4 +1,4 @@
-// What to take of the plans that were raced.
+// Chooses among the plans that were raced.
 #pragma once
 
 #include "vernier/search/prober.h"
@@ -14,7 +14,8 @@ std::vector<size_t> pareto_front(const std::vector<RacedPlan>& raced);
 // the fastest that does. Nothing if none keeps it.
 std::optional<size_t> choose(const std::vector<RacedPlan>& raced, double limit);
 
-// Of plans none of which keeps the limit the one with the least deviation, on whichever data it is worse.
+// Finds, among plans none of which keeps the limit, the one with the least deviation, on whichever data it is
+// worse.
 std::optional<size_t> closest(const std::vector<RacedPlan>& raced);
 
 // The share of samples beyond the limit, with a probability of 95 % at most, if `beyond` of `samples` were

@@ -1,4 +1,4 @@
-// What PlanSearch does with a plan that keeps the limit, to make it faster.
+// PlanSearch makes a plan that keeps the limit faster.
 #include <algorithm>
 #include <cmath>
 

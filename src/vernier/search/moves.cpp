@@ -26,7 +26,7 @@ std::vector<TypeMove> chain_of(std::vector<UnitSensitivity> points) {
     double gain = 0, error = 0;
     for (const TypeMove& move : chain) gain += move.gain_ms, error += move.squared_error;
     if (point.gain_ms <= gain) continue;
-    // What gains less for its error than this does is no stop on the way.
+    // A move that gains less for its error than this one is no stop on the way.
     while (!chain.empty()) {
       const TypeMove& last = chain.back();
       const TypeMove through{point.unit, last.to, point.type, point.gain_ms - gain, square - error};
@@ -93,7 +93,7 @@ class Knapsack {
   }
 
  private:
-  // What the units from this depth on gain at most: the last move in part, which is the linear relaxation.
+  // Bounds what the units from this depth on gain: the last move in part, which is the linear relaxation.
   double bound(size_t depth, double room) const {
     double gain = 0;
     for (const TypeMove& move : moves_) {

@@ -5,7 +5,7 @@
 
 namespace vernier {
 
-// What lowering one unit alone does.
+// Holds the effect of lowering one unit alone.
 struct UnitSensitivity {
   size_t unit = 0;
   ElementType type = ElementType::kFloat;
@@ -31,9 +31,9 @@ std::vector<TypeMove> moves_of(const std::vector<UnitSensitivity>& sensitivities
 
 // The assignment that should gain most, if errors were independent.
 
-// Of each of `units` units at most one of its types, such that the squares of their errors sum up to at most
-// `room` and their gains to the most (a multiple-choice knapsack, by branch and bound). Beyond some ten
-// thousand branches it is the best that was found.
+// Chooses for each of `units` units at most one of its types, such that the squares of their errors add up to
+// at most `room` and their gains to the most (a multiple-choice knapsack, by branch and bound). Beyond some
+// ten thousand branches it is the best that was found.
 TypeAssignment best_moves(const std::vector<UnitSensitivity>& sensitivities, size_t units, double room);
 
 }  // namespace vernier

@@ -15,7 +15,7 @@ constexpr double kHopelessOne = 1.5, kHopelessBlock = 4;
 // room, and with what part of it: of the room that there was, or of what would have done.
 constexpr size_t kRounds = 2;
 constexpr double kTighter = 0.5, kTightest = 0.1, kCautious = 0.9;
-// What takes so much of the time of the first plan, or more, is not worth a longer race.
+// A plan that takes so much of the time of the first one, or more, is not worth a longer race.
 constexpr double kWorthTiming = 0.99;
 // Plans that are raced where no time is left.
 constexpr size_t kRacedInHaste = 2;
@@ -134,7 +134,7 @@ void PlanSearch::race() {
   std::move(raced.begin(), raced.end(), std::back_inserter(result_.raced));
 }
 
-// What seems to be faster, but not beyond the noise of timing, is timed longer.
+// Times longer those plans that seem to be faster, but not beyond the noise of timing.
 void PlanSearch::race_again() {
   if (choose(result_.raced, options_.limit) != size_t{0} || is_over()) return;
   RacedPlan* best = nullptr;
@@ -157,7 +157,7 @@ const RacedPlan* PlanSearch::raced_best() const {
   return found == result_.raced.end() ? nullptr : &*found;
 }
 
-// What passed by chance on the selection, or by the kernels of a quickly built engine.
+// Tells whether a plan passed only by chance on the selection, or by the kernels of a quickly built engine.
 bool PlanSearch::is_refused() const {
   const RacedPlan* best = raced_best();
   return best != nullptr && best->selection.failure.empty() &&

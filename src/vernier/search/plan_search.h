@@ -53,7 +53,7 @@ class PlanSearch {
   void find();
   void race();
   void race_again();
-  // What current_ came to; null if it was not raced.
+  // Gives what current_ came to; null if it was not raced.
   const RacedPlan* raced_best() const;
   bool is_refused() const;
   double tighter() const;

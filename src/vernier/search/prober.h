@@ -1,5 +1,5 @@
-// What a search over precision plans asks: how wrong a plan is, how fast, and what each part of the model
-// would gain. The search itself needs no engine, and is tested without any.
+// A search over precision plans asks how wrong a plan is, how fast, and what each part of the model would
+// gain. The search itself needs no engine, and is tested without any.
 #pragma once
 
 #include <limits>
@@ -37,14 +37,14 @@ struct PlanScore {
   double deviation = std::numeric_limits<double>::infinity();
   std::optional<double> metric = {};  // in points, 100 is perfect
   size_t samples = 0, beyond = 0;     // that were run, and of these beyond the limit
-  // That of the points lost with a probability of 95 %, where the metric is a mean over rows.
+  // Bounds the points lost with a probability of 95 %, where the metric is a mean over rows.
   std::optional<Interval> loss = {};
   std::string failure = {};  // why there is no engine
 
   bool holds(double limit) const { return failure.empty() && deviation <= limit; }
 };
 
-// Of engines that compute everything that may be lowered in one type, as timed step by step.
+// Holds times of engines that compute everything that may be lowered in one type, as timed step by step.
 struct UnitTimes {
   std::map<ElementType, std::vector<double>> units;  // milliseconds by unit; FLOAT: as the model declares
   std::map<ElementType, double> whole;               // of a run
@@ -68,10 +68,10 @@ class PlanProber {
   virtual bool starts_declared() const = 0;
   // Types that could not be measured for want of time are left out.
   virtual UnitTimes times() = 0;
-  // Of a quickly built engine. Samples behind one that is beyond the target's limit need not be run. Nothing
-  // if there is no time left.
+  // Scores a quickly built engine. Samples behind one that is beyond the target's limit need not be run.
+  // Nothing if there is no time left.
   virtual std::optional<PlanScore> score(const TypeAssignment& types, DataPart part) = 0;
-  // Of tuned engines: their scores, and their times in turn. The first plan is the one that ratios are to.
+  // Scores tuned engines and times them in turn. The first plan is the one that ratios are to.
   virtual std::vector<RacedPlan> race(const std::vector<CandidatePlan>& plans) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a precision plan must keep to.
+// A precision plan must keep to a target.
 #pragma once
 
 #include "vernier/compare/tolerance.h"

@@ -14,8 +14,8 @@ namespace vernier {
 
 namespace {
 
-constexpr size_t kEnough = 8, kPieces = 16, kScreened = 4;
-// Of sums in double whose order depends on the number of rows.
+constexpr size_t kEnough = 8, kChunks = 16, kScreened = 4;
+// Sums in double may differ by this much, because their order depends on the number of rows.
 constexpr double kSame = 1e-6;
 
 // The first dimension, if it is a name.
@@ -75,7 +75,7 @@ std::vector<Sample> cut(const Model& model, const std::vector<Sample>& samples) 
     const int64_t size = batch_size(sample.inputs);
     if (size < 2) return {};
     const int64_t each =
-        std::max<int64_t>(1, (size + static_cast<int64_t>(kPieces) - 1) / static_cast<int64_t>(kPieces));
+        std::max<int64_t>(1, (size + static_cast<int64_t>(kChunks) - 1) / static_cast<int64_t>(kChunks));
     for (int64_t first = 0; first < size; first += each) {
       const int64_t last = std::min(size, first + each);
       auto inputs = rows_of(model, sample.inputs, first, last);

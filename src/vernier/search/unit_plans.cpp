@@ -16,7 +16,7 @@ using By = LayerPrecision::By;
 
 bool is_lowerable(const Node& node) {
   return class_of(node).lowering == Lowering::kAlways &&
-         element_of(main_output(node)) == ElementType::kFloat && !reads_dequantised(node);
+         element_of(main_output(node)) == ElementType::kFloat && !reads_dequantized(node);
 }
 
 bool is_narrow_float(ElementType type) {
@@ -75,7 +75,7 @@ void UnitPlans::find_units(const std::vector<ElementType>& types) {
   for (const ElementType type : types) {
     const bool int8 = type == ElementType::kInt8;
     if (int8 && given_.calibration.empty()) continue;
-    // Of int8 the ranges decide.
+    // The ranges decide about int8.
     const TypeAssignment all(units_.size(), type);
     const PrecisionPlan plan = int8 ? one_type(all, ElementType::kUndefined, true) : PrecisionPlan();
     for (SearchUnit& unit : units_) {
@@ -131,7 +131,7 @@ PrecisionPlan UnitPlans::plan(const TypeAssignment& types, const std::vector<std
     if (std::find(types.begin(), types.end(), low) != types.end()) lows.push_back(low);
   }
   if (lows.empty()) lows.push_back(ElementType::kUndefined);
-  // What lies between units of one type has that type, and what lies between two of them is float.
+  // Nodes between units of one type have that type, and nodes between two types are float.
   PrecisionPlan plan = one_type(types, lows.front(), true);
   for (size_t i = 1; i < lows.size(); ++i) {
     for (auto& [name, layer] : one_type(types, lows[i], false).layers) {

@@ -20,11 +20,11 @@ class UnitPlans {
   const std::vector<SearchUnit>& units() const { return units_; }
   // The unit to which the time of an ONNX node counts: its own, or that which makes what the node reads.
   const std::map<std::string, size_t>& owners() const { return owners_; }
-  // What the user gave as a whole plan; nothing: what the model declares.
+  // Gives the whole plan of the user; nothing: what the model declares.
   const std::optional<PrecisionPlan>& start() const { return start_; }
   // The same, the types that the model declares included.
   PrecisionPlan first() const;
-  // What the nodes of units are set by is `search`; `reasons` by unit say why.
+  // The nodes of units are set by `search`; `reasons` by unit say why.
   PrecisionPlan plan(const TypeAssignment& types, const std::vector<std::string>& reasons = {}) const;
 
  private:
@@ -42,7 +42,7 @@ class UnitPlans {
   std::map<std::string, size_t> owners_;
 };
 
-// What the parts of a model take of a run.
+// The next functions say what the parts of a model take of a run.
 
 // Milliseconds by unit: of the steps that compute their nodes; what several units share counts to each of
 // them in equal parts. `owners` gives the unit of an ONNX node (UnitPlans::owners). Steps of no node, which

@@ -19,9 +19,9 @@ Tensor jittered(const Tensor& tensor, uint64_t seed);
 // root mean square. Float and double only; other types are jittered.
 Tensor with_sum_noise(const Tensor& tensor, double terms, uint64_t seed);
 
-// What the noise of such sums in float leaves of a tensor that is rounded to a narrower type: what was
-// rounded away is drawn at random, the noise of float is added, and the sum is rounded again, so few elements
-// move. float16 and bfloat16 only; other types as with_sum_noise().
+// Gives what the noise of such sums in float leaves of a tensor that is rounded to a narrower type: the part
+// that was rounded away is drawn at random, the noise of float is added, and the sum is rounded again, so few
+// elements move. float16 and bfloat16 only; other types as with_sum_noise().
 Tensor with_rounding_flips(const Tensor& tensor, double terms, uint64_t seed);
 
 }  // namespace vernier

@@ -24,7 +24,7 @@ struct Region {
   void* memory = nullptr;
 };
 
-// Of the process.
+// The process has one.
 class SetAside {
  public:
   static SetAside& instance() {

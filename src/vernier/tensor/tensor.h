@@ -13,7 +13,7 @@
 
 namespace vernier {
 
-// What makes the content of a tensor when it is first read.
+// Makes the content of a tensor when it is first read.
 class DeferredContent {
  public:
   virtual ~DeferredContent() = default;
@@ -28,7 +28,7 @@ class Tensor {
   Tensor(ElementType type, Dims dims);
   // A view of foreign memory that `owner` keeps alive; the memory is never written.
   static Tensor borrow(ElementType type, Dims dims, const void* data, std::shared_ptr<const void> owner);
-  // Of a type with fixed element size.
+  // The type has a fixed element size.
   static Tensor deferred(ElementType type, Dims dims, std::shared_ptr<const DeferredContent> content);
   template <class T>
   static Tensor from(ElementType type, Dims dims, const std::vector<T>& values);
@@ -108,8 +108,8 @@ Tensor Tensor::from(ElementType type, Dims dims, const std::vector<T>& values) {
   return result;
 }
 
-// What a value holds at run time: a tensor, a sequence, or an optional (empty or not). A map is a sequence of
-// two vectors, its keys, which ascend, and its values.
+// Holds the content of a value at run time: a tensor, a sequence, or an optional (empty or not). A map is a
+// sequence of two vectors, its keys, which ascend, and its values.
 struct Datum {
   enum class Kind : uint8_t { kTensor, kSequence, kNone };
   Kind kind = Kind::kTensor;
@@ -128,7 +128,7 @@ struct Datum {
   std::pair<const Tensor&, const Tensor&> as_map() const;
 };
 
-// What goes into a model, or comes out of it, by name.
+// Holds what goes into a model, or comes out of it, by name.
 using NamedData = std::map<std::string, Datum>;
 
 }  // namespace vernier

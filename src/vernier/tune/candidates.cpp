@@ -11,7 +11,7 @@ struct Timed {
   std::string tactic;
   const Kernel* kernel;
   std::vector<double> seconds = {};
-  // What disturbs a run makes it longer: the shortest is the one least disturbed.
+  // Disturbances make a run longer, so the shortest is the one least disturbed.
   double shortest() const { return *std::min_element(seconds.begin(), seconds.end()); }
 };
 

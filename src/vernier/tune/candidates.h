@@ -8,13 +8,13 @@
 
 namespace vernier {
 
-// What is known of the tactics of one request.
+// Holds what is known of the tactics of one request.
 struct TacticFindings {
   TimingCache::Verdicts verdicts;  // with the weights of the request
   TimingCache::Verdicts special;   // of NaN and infinities, whatever the weights are
   TimingCache::Times times;
 
-  // Those of `tactics` that may be used, in their order.
+  // Gives the `tactics` that may be used, in their order.
   std::vector<std::string> usable(const std::vector<std::string>& tactics) const;
   // Whether verdicts and times are enough to choose among `tactics`.
   bool suffice(const std::vector<std::string>& tactics) const;

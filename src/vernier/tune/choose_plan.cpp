@@ -98,7 +98,7 @@ void run_in_turn(std::vector<TimedPlan>& plans, const Backend& kernels, int leve
   }
 }
 
-// What is computed, in which order and sizes, whatever the weights.
+// Writes down what is computed, in which order and sizes, whatever the weights.
 std::string plan_key(const Plan& plan, const TuneOptions& options) {
   uint64_t hash = options.approximate;
   for (const auto* tactics : {&options.without, &options.only}) {

@@ -1,4 +1,4 @@
-// What is chosen by the times of whole plans: in which layout they keep images, which all that read each
+// These are chosen by the times of whole plans: in which layout they keep images, which all that read each
 // other share; and what becomes of tactics that are about as fast as the backend's own choice, alone. In a
 // model they may not be: who reads what another core wrote waits for it.
 #pragma once

@@ -67,7 +67,7 @@ class Choice {
  public:
   explicit Choice(const std::vector<Approximation>& all)
       : all_(all), kept_(all.size(), true), sum_(all.empty() ? 0 : all[0].share.size()) {
-    // Those without a bound go at once: nothing can be subtracted from infinity.
+    // Kernels without a bound go at once, because nothing can be subtracted from infinity.
     for (size_t i = 0; i < all_.size(); ++i) {
       const auto& share = all_[i].share;
       kept_[i] = std::all_of(share.begin(), share.end(), [](double each) { return std::isfinite(each); });

@@ -25,7 +25,7 @@ class ExchangeableKernels : public BackendDecorator {
 
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
 
-  // Of all kernels made so far, in their order.
+  // Gives the exchanges of all kernels made so far, in their order.
   const std::vector<std::shared_ptr<Exchange>>& exchanges() const { return exchanges_; }
 
  private:
@@ -42,10 +42,10 @@ struct Approximation {
   std::vector<double> share;  // of the limit, squared, that it takes at each place; NaN is more than any
 };
 
-// Those whose shares sum up to at most 1 at every place, and which save much: errors of unlike origin are
-// independent, so their squares add up. Begins with all, gives up whichever relieves the places beyond the
-// limit most for what it saves, and takes back in the end what fits after all. The same input gives the same
-// choice.
+// Keeps those whose shares add up to at most 1 at every place, and which save much: errors of unlike origin
+// are independent, so their squares add up. Begins with all, gives up whichever relieves the places beyond
+// the limit most for what it saves, and takes back in the end what fits after all. The same input gives the
+// same choice.
 std::vector<bool> keep_within_limit(const std::vector<Approximation>& approximations);
 
 }  // namespace vernier

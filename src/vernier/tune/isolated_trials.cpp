@@ -51,7 +51,7 @@ Json json_of(const Error& error) {
 
 }  // namespace
 
-// What children inherit need not be computed in each of them.
+// Computes the reference before the fork, because children inherit it and need not compute it each.
 void IsolatedTrials::prepare_reference(const TacticFindings& findings) {
   const bool special = std::any_of(tactics_.begin(), tactics_.end(), [&](const std::string& tactic) {
     return !findings.special.contains(tactic);

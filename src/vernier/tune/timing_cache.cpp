@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr const char* kSchema = "vernier-timing/3";
-// Of the bounds that verdicts come from. It counts up with every change of error_analysis that could change a
-// verdict: those that are older are forgotten, and times stay.
+// This is the version of the bounds that verdicts come from. It counts up with every change of error_analysis
+// that could change a verdict: those that are older are forgotten, and times stay.
 constexpr int kBounds = 3;
 
 }  // namespace

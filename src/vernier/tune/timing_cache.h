@@ -1,5 +1,5 @@
-// What tactics took, and which were found wrong, for each device: a JSON file that builds share. Times are of
-// a request, whatever its constants hold; verdicts are of a request with these constants.
+// Keeps what tactics took, and which were found wrong, for each device: a JSON file that builds share. Times
+// are of a request, whatever its constants hold; verdicts are of a request with these constants.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace vernier {
 
-// What came of verifying a tactic.
+// Holds the result of verifying a tactic.
 struct TacticVerdict {
   double error = 0;        // relative L2 distance from the reference
   double deviation = 0;    // the largest of an element, in units of its bound; more than 1 is a fault

@@ -17,7 +17,7 @@ namespace {
 
 // Weights that are not in the caches any more when their node runs again.
 constexpr size_t kLargeConstants = 64 * 1024;
-// Of which it is worth the time to find out how far away they are then.
+// Above this size it is worth the time to find out how far away they are then.
 constexpr size_t kVeryLargeConstants = 1024 * 1024;
 
 std::string describe_number(double number) {
@@ -36,9 +36,9 @@ bool may_skip_operands(const Node& node) {
   return def != nullptr && (def->traits & kAttends) == kAttends;
 }
 
-// What is wrong with an element that NaN or Inf may have reached; "" for nothing. Where the kernel mixes them
-// with others on the way to this element, it cannot keep an infinity: differences of infinities are NaN, also
-// where a clamp would have made a number of it. But what is no finite number must not become one.
+// Says what is wrong with an element that NaN or Inf may have reached; "" for nothing. Where the kernel mixes
+// them with others on the way to this element, it cannot keep an infinity: differences of infinities are NaN,
+// also where a clamp would have made a number of it. But what is no finite number must not become one.
 std::string special_fault(double expected, double actual, bool mixed) {
   if (std::isfinite(expected) && (std::isfinite(actual) || mixed)) return "";
   const bool same = std::isnan(expected) ? std::isnan(actual) : expected == actual;
@@ -84,8 +84,8 @@ void Trial::run(const Kernel& kernel, const TrialOperands& operands) {
   kernel.run({from.data(), to_.data(), scratch_.at_least(kernel.scratch_bytes)});
 }
 
-// What an earlier kernel left must not stand in for what this one does not write, neither in its results nor
-// in its working memory. All ones are NaN.
+// Fills results and working memory first, so that nothing an earlier kernel left stands in for what this one
+// does not write. All ones are NaN.
 void Trial::run_afresh(const Kernel& kernel, const TrialOperands& operands) {
   if (!kernels_.device().host_visible()) return lone(operands).run(kernel, outputs_);
   if (kernel.scratch_bytes > 0)

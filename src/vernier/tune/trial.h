@@ -27,12 +27,12 @@ class Trial {
   // finite numbers come out is not judged, nor is attention, which may skip what is masked. "" or what is
   // wrong.
   std::string judge_special_values(const Kernel& kernel);
-  // What the kernel should yield, with the error that its contract allows each element; undefined for outputs
-  // that are left out.
+  // Gives what the kernel should yield, with the error that its contract allows each element; undefined for
+  // outputs that are left out.
   const std::vector<ElementErrors>& expected(const Kernel& kernel);
-  // What it does yield, plain.
+  // Gives what it does yield, plain.
   std::vector<Tensor> yielded(const Kernel& kernel);
-  // What the kernel writes, as it lies in memory; undefined for outputs that are left out.
+  // Gives what the kernel writes, as it lies in memory; undefined for outputs that are left out.
   std::vector<Tensor> outputs(const Kernel& kernel);
   // Seconds of one run; on a device, see LoneRun::time. On the host, between runs `others` is read if weights
   // are large, as the rest of a model is: they come from as far away as there. What is not constant is in the

@@ -7,8 +7,8 @@ namespace vernier {
 
 // Operands that cannot be drawn, since what they say must fit the sizes of others.
 
-// What the operand would hold in the run that takes longest, e.g. lengths of which all is used; nothing for
-// those that may be drawn, or of which nothing is known.
+// Gives the operand as it would be in the run that takes longest, e.g. full lengths; nothing for operands
+// that may be drawn, or of which nothing is known.
 std::optional<Tensor> fitted_operand(const KernelRequest& request, size_t input);
 
 // Operands by input, as the model has them and as they lie in memory; undefined where one is left out.
@@ -20,8 +20,8 @@ struct TrialOperands {
 // type.
 bool can_draw(const KernelRequest& request);
 
-// What is constant as it is; floats, bytes and bools, of which three in four are true, at random; of other
-// types zeros, which are valid indices.
+// Takes constants as they are, draws floats, integers of 8 bits and bools (three in four are true), and gives
+// zeros for other types, which are valid indices.
 TrialOperands drawn_operands(const KernelRequest& request, const Backend& kernels);
 
 // The same with a NaN and both infinities among the floats that were drawn.

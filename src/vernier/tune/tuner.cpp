@@ -16,7 +16,8 @@ namespace {
 constexpr double kWorthwhile = 0.97;
 constexpr double kNear = 1.3, kAsExact = 2;  // times as slow, and as far from the reference
 
-// What is read between runs, so that weights are as far away as those of a model of so many bytes.
+// Gives how many bytes are read between runs, so that weights are as far away as those of a model of this
+// size.
 size_t bytes_between(size_t constant_bytes) {
   const size_t third = third_cache();
   return constant_bytes < third ? second_caches() : std::min(constant_bytes, 2 * third);
@@ -82,7 +83,7 @@ void Tuner::examine_isolated(Candidates& candidates, NearTies near_ties,
   IsolatedTrials(candidates, tactics, std::move(hooks)).examine(how, findings);
 }
 
-// What a group that runs as its nodes needs to know. A child could find it out as well, but not tell of it.
+// Chooses for a group that runs as its nodes. A child could find it out as well, but not tell of it.
 void Tuner::choose_members(const KernelRequest& group, NearTies near_ties) {
   for (const KernelRequest& member : member_requests(group)) {
     if (choose(member, near_ties).empty() && ops::is_group(member.node)) choose_members(member, near_ties);
@@ -135,7 +136,7 @@ std::string Tuner::choose(const KernelRequest& request, NearTies near_ties, cons
     result.records[tactic] = {seconds == times.end() ? 0 : seconds->second, verdict->second.error,
                               verdict->second.fault};
   }
-  // What is known of tactics that are not asked for is told, too: what they would save.
+  // Known times of tactics that are not asked for are reported, too: what they would save.
   for (const auto& [tactic, verdict] : verdicts) {
     const auto seconds = times.find(tactic);
     if (!verdict.refused && seconds != times.end())

@@ -1,5 +1,5 @@
 // Chooses among the tactics of requests: verified first, on the weights that they will run with, then timed.
-// What was tried before comes from a cache: times of equal requests, verdicts of equal requests with equal
+// Earlier trials come from a cache: times of equal requests, verdicts of equal requests with equal
 // weights.
 #pragma once
 
@@ -31,14 +31,14 @@ struct TuneOptions {
 // Whose are tactics that are nearly as fast as the backend's own choice: its own, or theirs.
 enum class NearTies { kOwnChoice, kOthers };
 
-// What is known of one tactic for one request.
+// Holds what is known of one tactic for one request.
 struct TacticRecord {
   double seconds = 0;      // the shortest run; 0 where it was not timed
   double error = 0;        // relative L2 distance from the reference
   std::string quarantine;  // why it must not be used; "" for nothing
 };
 
-// What came of one request, for the report.
+// Holds the result of one request, for the report.
 struct TuneResult {
   // By the tactic's name; "" is the backend's own choice.
   using Records = std::map<std::string, TacticRecord>;
@@ -73,7 +73,7 @@ class Tuner {
   void examine_isolated(Candidates& candidates, NearTies near_ties, const std::vector<std::string>& tactics,
                         const TimingOptions& how, TacticFindings& findings);
   void choose_members(const KernelRequest& group, NearTies near_ties);
-  // Of those that are allowed, in their order.
+  // Finds the fastest of the allowed `tactics`, in their order.
   std::string fastest(const std::vector<std::string>& tactics, const TuneResult& result) const;
   std::unique_ptr<Kernel> make(const KernelRequest& request, NearTies near_ties, std::string& reason);
 

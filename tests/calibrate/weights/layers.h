@@ -1,4 +1,4 @@
-// What tests of adapted weights share: small models with weights of their choice.
+// Tests of adapted weights share these: small models with weights of their choice.
 #pragma once
 
 #include <random>

@@ -5,7 +5,7 @@
 
 #include "calibrate/weights/layers.h"
 #include "vernier/base/hash.h"
-#include "vernier/precision/quantised_weights.h"
+#include "vernier/precision/quantized_weights.h"
 
 namespace vernier {
 namespace {
@@ -69,7 +69,7 @@ TEST(LearnedRounding, TheSameCodesFollowFromTheWeights) {
   Learnt learnt(biased_weights());
   store_weights(learnt.layer);
   const Tensor stored = *learnt.layer.node->input(1)->constant;
-  const auto codes = quantise_weights(stored, 1);
+  const auto codes = quantize_weights(stored, 1);
   const auto values = codes.values.to_doubles(), weights = stored.to_doubles();
   const double scale = codes.scales.to_doubles()[0];
   for (size_t k = 0; k < kDepth; ++k) EXPECT_NEAR(values[k] * scale, weights[k], 1e-4) << k;

@@ -29,7 +29,7 @@ class Causes(unittest.TestCase):
         self.assertGreaterEqual(found["confidence"], 0.8)
         self.assertNotIn("stream", found["repair"]["sentence"])
 
-    def test_activations_that_are_quantised_by_blocks_when_it_runs(self):
+    def test_activations_that_are_quantized_by_blocks_when_it_runs(self):
         found = self.first_of("int4_axis0_matmul/model.onnx", "int4_axis0_matmul")
         self.assertEqual((found["nodes"][0], found["class"]), ("mm", "B15"), found["sentence"])
         self.assertIn("its activations are held in int8 with a scale for each 32 numbers", found["sentence"])

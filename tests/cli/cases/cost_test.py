@@ -1,4 +1,4 @@
-"""What looking into a model costs: memory is bound by what is asked, work by a few runs of the reference.
+"""Tests what looking into a model costs: memory is bound by what is asked, work by a few runs of the reference.
 cases_cost_test.py VERNIER ROOT sanitizers=SANITIZERS"""
 import json
 import pathlib

@@ -54,8 +54,8 @@ class DeadChannel(Case):
             with self.subTest(name):
                 model = self.model(name, nodes, [info("x", shape)], [info("y", result)], weights)
                 data, scales, file = self.data_files(shape), self.folder / "scales.json", self.folder / "int8.onnx"
-                quantised = ("--calibration", scales, "--int8", "--for", "onnxruntime")
-                for command in (("calibrate", model, *data, "--all-tensors", "-o", scales, "--qdq", file), ("export", model, *quantised, *data, "-o", file)):
+                quantized = ("--calibration", scales, "--int8", "--for", "onnxruntime")
+                for command in (("calibrate", model, *data, "--all-tensors", "-o", scales, "--qdq", file), ("export", model, *quantized, *data, "-o", file)):
                     status, out, err = vernier(*command)
                     self.assertEqual(status, 0, out + err)
                     self.assertIn("ONNX Runtime computes what the file says", out)
@@ -63,7 +63,7 @@ class DeadChannel(Case):
                     self.assertLess(error(run(file, inputs), run(model, inputs)), 0.02)
 
     def test_a_file_that_is_wrong_where_it_runs_is_a_failure(self):
-        """The file as others quantise it, whose bias is saturated by ONNX Runtime's optimiser."""
+        """The file as others quantize it, whose bias is saturated by ONNX Runtime's optimiser."""
         case = self.case()
         file, report = self.folder / "again.onnx", self.folder / "report.json"
         status, out, err = vernier("export", case / "qdq.onnx", "-o", file, "--data", case / "inputs.npz", "--json", report)

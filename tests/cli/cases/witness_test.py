@@ -266,7 +266,7 @@ class Sizes(Witness):
 
 
 class Hazards(Witness):
-    """What `check` finds in files, and `bench --decode` in a merged decoder."""
+    """Tests what `check` finds in files, and `bench --decode` in a merged decoder."""
 
     def rules(self, model, *options, status=1):
         report, _ = self.vernier("check", model, *options, status=status)

@@ -28,7 +28,7 @@ from protocol import Failure, serve  # noqa: E402
 
 
 def change_factor(model, name, change):
-    """Of the Mul: `change` makes another array of it."""
+    """Changes the Mul: `change` makes another array of it."""
     [node] = [node for node in model.graph.node if node.name == name]
     [old] = [tensor for tensor in model.graph.initializer if tensor.name == node.input[1]]
     model.graph.initializer.append(numpy_helper.from_array(change(numpy_helper.to_array(old)), name + "_changed"))

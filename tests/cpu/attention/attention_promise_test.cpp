@@ -1,4 +1,4 @@
-// What kernels of attention promise, and the planned reference follows.
+// The planned reference follows what kernels of attention promise.
 #include "isa/needs.h"
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/attention/block_attention.h"

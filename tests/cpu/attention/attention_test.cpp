@@ -172,7 +172,7 @@ TEST(AttentionKernel, RowsWithoutWeights) {
 
 void expect_multi_head(AttributeMap attributes, std::vector<Tensor> inputs, size_t outputs = 1) {
   attributes["num_heads"] = Attribute(int64_t{4});
-  // Of bfloat16, sums of operands and their bias are no operands of blocks.
+  // In bfloat16, sums of operands and their bias are no operands of blocks.
   const bool rounds =
       inputs[0].type() == ElementType::kBFloat16 && inputs.size() > 3 && inputs[3].is_defined();
   expect_by_every_tactic(

@@ -1,8 +1,8 @@
-// Quantised attention in one kernel against the reference, bit by bit: sizes that fill no vector, types and
+// Quantized attention in one kernel against the reference, bit by bit: sizes that fill no vector, types and
 // zero points, masks, and heads that lie in rows.
 #include <gmock/gmock.h>
 
-#include "cpu/quantised_model.h"
+#include "cpu/quantized_model.h"
 #include "isa/needs.h"
 #include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -18,7 +18,7 @@ struct Case {
   double zero = 131, weight_zero = 0;  // of queries, keys, values and what is made of them; of the weights
   Dims mask = {};                      // empty: none
   bool packed = true, scaled = false,
-       again = false;  // heads in rows; queries scaled; weights quantised twice
+       again = false;  // heads in rows; queries scaled; weights quantized twice
 };
 
 class Int8Attention : public testing::Test {
@@ -140,7 +140,7 @@ TEST_F(Int8Attention, Masks) {
   expect({.queries = 9, .keys = 77, .mask = {9, 77}, .scaled = true, .again = true});
 }
 
-TEST_F(Int8Attention, WeightsThatAreQuantisedTwice) {
+TEST_F(Int8Attention, WeightsThatAreQuantizedTwice) {
   for (const ElementType type : {kU8, kS8})
     expect({.keys = 50, .weight_type = type, .weight_zero = type == kU8 ? 5.0 : -100.0, .again = true});
 }
@@ -162,7 +162,7 @@ TEST_F(Int8Attention, WithoutThePassItIsThePartsOfIt) {
   Maker make;
   Value* y = attention(make, {});
   BuildOptions options;
-  options.passes.disabled = {"group-quantised-attention"};
+  options.passes.disabled = {"group-quantized-attention"};
   const Tensor apart = make.outputs(y, "", options);
   EXPECT_TRUE(make.outputs(y, "").identical(apart));
 }

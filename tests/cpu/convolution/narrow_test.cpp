@@ -94,10 +94,10 @@ TEST(Narrow, FloatsAreRoundedToHalves) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> floats{kInfinity, -kInfinity,    65519.0F,        65520.0F, -65520.0F,
                             1e30F,     std::nanf(""), -std::nanf("7"), 0x1p-26F, -0.0F};
-  std::vector<uint16_t> halves(0x7C00);
-  std::iota(halves.begin(), halves.end(), uint16_t{0});
-  std::vector<float> exact(halves.size());
-  upcast_f16(halves.data(), static_cast<int64_t>(halves.size()), exact.data());
+  std::vector<uint16_t> narrow(0x7C00);
+  std::iota(narrow.begin(), narrow.end(), uint16_t{0});
+  std::vector<float> exact(narrow.size());
+  upcast_f16(narrow.data(), static_cast<int64_t>(narrow.size()), exact.data());
   for (size_t i = 0; i + 1 < exact.size(); ++i) {
     const float middle = (exact[i] + exact[i + 1]) / 2;
     for (const float each : {exact[i], middle, std::nextafter(middle, 0.0F), std::nextafter(middle, 1e6F)}) {

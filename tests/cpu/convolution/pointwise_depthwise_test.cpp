@@ -165,7 +165,7 @@ TEST_F(PointwiseDepthwise, NumbersThatAreNone) {
   }
 }
 
-// What lies between is rounded to the type that the model declares, and the promise says so.
+// The value between is rounded to the type that the model declares, and the promise says so.
 TEST_F(PointwiseDepthwise, ThePlannedReferenceRoundsBetween) {
   const Model model = model_of({.inputs = 64, .first_end = "Swish", .second_end = "Swish"}, kBf16);
   const NamedData data = random_data(*model.graph, 7);

@@ -37,7 +37,7 @@ OneKernel depthwise(const Window& window, bool bias) {
   return kernel;
 }
 
-// Of the kernel that takes a window of this type.
+// Names the kernel that takes a window of this type.
 const char* name_of(const Window& window, ElementType type) {
   const bool served =
       type != ElementType::kFloat16 && window.dilations.front() == 1 &&
@@ -46,7 +46,7 @@ const char* name_of(const Window& window, ElementType type) {
   return type == ElementType::kFloat ? "cpu:depthwise:vectors" : "cpu:depthwise:bf16";
 }
 
-// Those of most networks, and others.
+// Adds the kernel sizes of most networks.
 std::vector<Window> with_usual_windows(int64_t channels, std::vector<Window> windows) {
   windows.insert(windows.end(), {
                                     {{1, channels, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
@@ -172,7 +172,7 @@ TEST(Depthwise, Bytes) {
                                          {{1, channels, 7, 14}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
                                          {{2, channels, 7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
                                          {{1, channels, 6, 3}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},
-                                         // Of several parts.
+                                         // This image has several parts.
                                          {{1, channels, 3, 300}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
                                          {{1, channels, 6, 131}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},
                                          {{1, channels, 4, 130}, {4, 7}, {1, 2}, {1, 1}, {1, 3, 1, 3}},

@@ -27,7 +27,7 @@
 namespace vernier::cpu {
 namespace {
 
-VERNIER_ALL inline __m512bh halves(__m512i x) {
+VERNIER_ALL inline __m512bh bf16_of(__m512i x) {
   return reinterpret_cast<__m512bh>(x);
 }
 
@@ -93,7 +93,7 @@ constexpr VectorCase kCases[] = {
     VERNIER_BYTES(permutex2var_epi8, __mmask64, _mm512_permutex2var_epi8(a, b, c)),
     VERNIER_BYTES(dpbusd_epi32, __mmask64, _mm512_dpbusd_epi32(a, b, c)),
     VERNIER_CASE(dpbf16_ps, kFloats, __mmask16, _mm512_loadu_si512,
-                 _mm512_storeu_ps(out, _mm512_dpbf16_ps(_mm512_castsi512_ps(a), halves(b), halves(c)))),
+                 _mm512_storeu_ps(out, _mm512_dpbf16_ps(_mm512_castsi512_ps(a), bf16_of(b), bf16_of(c)))),
     VERNIER_CASE(cvtepi32_ps, kBits, __mmask16, _mm512_loadu_si512,
                  _mm512_storeu_ps(out, _mm512_cvtepi32_ps(a))),
     VERNIER_BYTES(slli_epi32, __mmask64, _mm512_slli_epi32(a, 16)),

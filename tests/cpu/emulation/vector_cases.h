@@ -1,4 +1,4 @@
-// What each instruction on vectors that kernels use makes of some bytes: by the processor, and emulated.
+// Runs each instruction on vectors that kernels use on some bytes: by the processor, and emulated.
 #pragma once
 
 #include <cstdint>

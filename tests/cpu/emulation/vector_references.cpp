@@ -96,7 +96,7 @@ To saturated(int64_t x) {
       std::clamp<int64_t>(x, std::numeric_limits<To>::min(), std::numeric_limits<To>::max()));
 }
 
-// Of every 16 bytes, half come from a and half from b.
+// Every 16 bytes come half from a and half from b.
 template <class To, class From>
 Reference packed() {
   return [](const VectorInput& in, uint8_t* out) {
@@ -147,7 +147,7 @@ float scaled(float x, float power) {
   return std::scalbn(x, static_cast<int>(std::floor(std::clamp(power, -1000.0F, 1000.0F))));
 }
 
-// What is above the whole number below x, rounded down.
+// Gives what is above the whole number below x, rounded down.
 float rest_below(float x) {
   const float whole = std::floor(x), rest = x - whole;
   if (x == whole) return std::isinf(x) ? 0.0F : -0.0F;

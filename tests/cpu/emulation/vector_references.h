@@ -1,5 +1,5 @@
-// What the delicate instructions of vector_cases.h are defined to do, as loops over lanes. It is what their
-// emulation is compared with on processors that lack them.
+// Defines the delicate instructions of vector_cases.h as loops over lanes. Their emulation is compared with
+// this on processors that lack them.
 #pragma once
 
 #include <functional>

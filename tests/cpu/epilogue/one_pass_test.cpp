@@ -16,7 +16,7 @@ namespace {
 
 using cpu::kBlockColumns;
 
-// What ends a sum of x, as stored.
+// Applies the epilogue to an accumulator x, as stored.
 float stored(float x, cpu::RowGate gate, float swish = 1) {
   std::array<float, kBlockColumns> sums{}, bias{};
   std::array<uint16_t, kBlockColumns> y{};

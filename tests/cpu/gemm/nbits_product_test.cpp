@@ -30,7 +30,7 @@ Tensor reals(Dims dims, unsigned seed, ElementType type = kFloat) {
   return random_tensor(type, std::move(dims), seed, false);
 }
 
-// Of the largest sum of so many products.
+// The tolerance is a part of the largest sum of so many products.
 double tolerance(const Case& each) {
   return 1e-6 * static_cast<double>(each.depth) * std::ldexp(1.0, static_cast<int>(each.bits));
 }

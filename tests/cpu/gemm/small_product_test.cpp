@@ -26,7 +26,7 @@ TEST(SmallProduct, RowsDepthsAndColumns) {
   // Sums of more than a block.
   OneKernel{{"MatMul", 13}, {values({7, 1100}, 1), values({1100, 5}, 2)}, {1}, Layout::kPlain, 1e-4}.expect(
       kName);
-  // Of weights that threads share.
+  // These weights are shared by threads.
   for (const int64_t rows : {1, 2})
     OneKernel{{"MatMul", 13}, {values({rows, 450}, 1), values({450, 1001}, 2)}, {1}, Layout::kPlain, 1e-4}
         .expect(kName);

@@ -17,7 +17,7 @@ Tensor noise(Dims dims, unsigned seed) {
   return result;
 }
 
-// Of a float, in two or three terms: the terms of 40 floats, in a chunk and a quarter.
+// Gives the two or three terms of 40 floats, in a chunk and a quarter.
 std::vector<std::vector<float>> terms_of(const std::vector<float>& floats, int terms) {
   std::vector<float> from(40);
   std::copy(floats.begin(), floats.end(), from.begin());
@@ -151,8 +151,8 @@ TEST_P(Tiles, Convolutions) {
       {{1, 16, 5, 5}, {16, 16, 5, 5}, {1, 1}, {1, 1}, {4, 4, 4, 4}},
       {{3, 64, 40}, {64, 64, 5}, {1}, {1}, {2, 2}},
       {{1, 64, 200, 30}, {32, 64, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},  // several blocks
-      // Of few channels: lines of windows that share rows of tiles, have some each, and are too long for
-      // that.
+      // Images of few channels: lines of windows that share rows of tiles, have some each, and are too long
+      // for that.
       {{2, 3, 20, 21}, {40, 3, 3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
       {{1, 3, 23, 20}, {24, 3, 7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
       {{1, 4, 20, 9}, {16, 4, 5, 3}, {1, 1}, {2, 1}, {5, 4, 3, 2}},

@@ -88,7 +88,7 @@ TEST(IntegerProducts, FloatsAreMadeOfTheSums) {
   }
 }
 
-TEST(IntegerProducts, OperandsThatAreQuantisedFirst) {
+TEST(IntegerProducts, OperandsThatAreQuantizedFirst) {
   const ops::OneNode node{"DynamicQuantizeMatMul", 1, {}, "com.microsoft"};
   const Tensor x = values({7, 300}, 1), w = bytes(kU8, {300, 33}, 2);
   for (const std::set<size_t>& constants : {std::set<size_t>{}, std::set<size_t>{1, 2, 3, 4}}) {
@@ -158,7 +158,7 @@ TEST(IntegerProducts, GroupsOfWeightsOfOnePixel) {
 }
 
 // Scales are powers of two, so that the reference and the kernel round the same numbers.
-TEST(IntegerProducts, ConvolutionsByWeightsWithZeroPointsThatAreQuantised) {
+TEST(IntegerProducts, ConvolutionsByWeightsWithZeroPointsThatAreQuantized) {
   const auto real = [](double value) { return ops::floats({}, {value}); };
   for (const char* domain : {"", "com.microsoft"}) {
     for (const auto& [x, w, attributes] : convolutions()) {
@@ -188,9 +188,9 @@ TEST(IntegerProducts, ConvolutionsByWeightsWithZeroPointsThatAreQuantised) {
   }
 }
 
-TEST(DynamicQuantisation, RangesOfEveryKind) {
+TEST(DynamicQuantization, RangesOfEveryKind) {
   const ops::OneNode node{"DynamicQuantizeLinear", 11, {}, "", 3};
-  const auto expect = [&](const Tensor& x) { OneKernel{node, {x}}.expect("cpu:dynamic_quantise"); };
+  const auto expect = [&](const Tensor& x) { OneKernel{node, {x}}.expect("cpu:dynamic_quantize"); };
   for (const int64_t count : {0, 1, 3, 63, 64, 65, 1000, 70001, 300007}) expect(values({count}, 1));
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   expect(ops::floats({4}, {1, 2, 3, 4}));
@@ -204,7 +204,7 @@ TEST(DynamicQuantisation, RangesOfEveryKind) {
   expect(ops::floats({6}, {0, 255, 0.5, 1.5, 2.5, 254.5}));  // ties
   OneKernel image{node, {values({2, 3, 5, 7}, 1)}};
   image.layout = Layout::kChannelsLast;
-  image.expect("cpu:dynamic_quantise");
+  image.expect("cpu:dynamic_quantize");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST_F(Int8Tiles, RowsDepthsAndColumns) {
 TEST_F(Int8Tiles, HalvesAreRoundedToEven) {
   for (const ElementType type : {kU8, kS8}) {
     cpu::OneKernel kernel = product({{64, 8}, {8, 48}}, type, 0, 0.5);
-    for (const size_t input : {0, 3}) {  // a few units, of which scales make halves
+    for (const size_t input : {0, 3}) {  // a few units, of which scales make ties
       auto* values = static_cast<int8_t*>(kernel.inputs[input].mutable_raw());
       for (int64_t i = 0; i < kernel.inputs[input].size(); ++i)
         values[i] = static_cast<int8_t>(values[i] & 3);
@@ -109,7 +109,7 @@ TEST_F(Int8Tiles, WhatFollowsTheSums) {
         if (variant == 2) y = make.node("Clip", {y, make.reals({}, {-100.5}), make.reals({}, {600})});
         if (variant == 3) y = make.node("LeakyRelu", {y}, {{"alpha", Attribute(0.25F)}});
         if (variant == 4) y = make.node("Relu", {make.node("Add", {other, y})});
-        if (variant >= 5) {  // as quantisers write residual blocks
+        if (variant >= 5) {  // as quantizers write residual blocks
           y = make.dequantize(make.quantize(y, 16, 100, kU8), 16, 100, kU8);
           y = make.node("Add", {y, other});
           if (variant >= 6) y = make.node("Relu", {y});

@@ -86,16 +86,16 @@ Contraction convolve(int64_t channels, int64_t size, int64_t kernel, Type type, 
   return {description.impl_info_str(), {values, values + 2 * channels * size * size}};
 }
 
-// What team_kind() says is true: threads that run one after the other, the last one first, get there, and to
-// the same.
+// team_kind() says the truth: threads that run one after the other, the last one first, get there, and to the
+// same.
 template <class Run>
 void expect_any_order(const Run& run) {
-  const Contraction alone = run(1, TeamKind::kPieces);
+  const Contraction alone = run(1, TeamKind::kChunks);
   for (const int team : {2, 4, 16}) {
     const Contraction probe = run(team, TeamKind::kTogether);
     EXPECT_EQ(probe.result, alone.result) << probe.implementation;
     if (team_kind(probe.implementation) == TeamKind::kTogether) continue;
-    EXPECT_EQ(run(team, TeamKind::kPieces).result, alone.result) << probe.implementation;
+    EXPECT_EQ(run(team, TeamKind::kChunks).result, alone.result) << probe.implementation;
     EXPECT_EQ(run(team, TeamKind::kLastFirst).result, alone.result) << probe.implementation;
   }
 }
@@ -134,13 +134,13 @@ TEST_F(OpenMPCalls, ThreadsOfGemmRunTogether) {
   }
 }
 
-// Weights are packed inside pieces, each on one thread, while a team of more is told: a reorder that was made
+// Weights are packed inside chunks, each on one thread, while a team of more is told: a reorder that was made
 // for more threads would leave undone what it sums up in parts for each of them.
 TEST_F(OpenMPCalls, ALimitInsideATeamHolds) {
   const auto packed = [](int team_size) {
     std::vector<char> result;
-    auto body = [&](int64_t piece) {
-      if (piece != 0) return;
+    auto body = [&](int64_t chunk) {
+      if (chunk != 0) return;
       const OneDnnTeam team(team_size);
       const ThreadLimit limit(1);
       const dnnl::convolution_forward::primitive_desc description(
@@ -155,7 +155,7 @@ TEST_F(OpenMPCalls, ALimitInsideATeamHolds) {
       dnnl::memory to(description.weights_desc(), dnnl_engine(), result.data());
       dnnl::reorder(weights, to).execute(thread_stream(), weights, to);
     };
-    const auto run = [](void* data, int64_t piece) { (*static_cast<decltype(body)*>(data))(piece); };
+    const auto run = [](void* data, int64_t chunk) { (*static_cast<decltype(body)*>(data))(chunk); };
     ThreadPool::instance().run(2, 2, {run, &body});
     return result;
   };
@@ -164,8 +164,8 @@ TEST_F(OpenMPCalls, ALimitInsideATeamHolds) {
 }
 
 TEST(TeamKind, IsTogetherForWhatIsNotKnown) {
-  EXPECT_EQ(team_kind("brg:avx512_core"), TeamKind::kPieces);
-  EXPECT_EQ(team_kind("jit:avx2"), TeamKind::kPieces);
+  EXPECT_EQ(team_kind("brg:avx512_core"), TeamKind::kChunks);
+  EXPECT_EQ(team_kind("jit:avx2"), TeamKind::kChunks);
   EXPECT_EQ(team_kind("gemm:jit"), TeamKind::kTogether);
   EXPECT_EQ(team_kind("x64:gemm:jit"), TeamKind::kTogether);
   EXPECT_EQ(team_kind("conv:any"), TeamKind::kTogether);

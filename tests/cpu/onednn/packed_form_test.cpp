@@ -1,4 +1,4 @@
-// What oneDNN packs can be had back from the form's text alone.
+// Weights that oneDNN packed can be unpacked by the form's text alone.
 #include "vernier/backends/cpu/onednn/packed_form.h"
 
 #include <gtest/gtest.h>

@@ -244,7 +244,7 @@ TEST(MeasuredSizes, NonMaxSuppressionOfNaNNothingAndManyBoxes) {
                       "cpu:non_max_suppression");
 }
 
-// What the reference refuses, or has types that no kernel is for, is left to it.
+// A node that the reference refuses, or whose types no kernel has, is left to it.
 TEST(MeasuredSizes, IsLeftToTheReference) {
   const auto has_kernel = [](const OneNode& node, const std::vector<Tensor>& inputs, ElementType output) {
     return make(*Requested(node, inputs, {Tensor(output, {1})}, true).request) != nullptr;

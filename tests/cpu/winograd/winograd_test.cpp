@@ -176,10 +176,10 @@ struct VectorCase {
 
   void expect() const {
     const int64_t stride = kVectorColumns + (chunks > 0 ? 3 : 0), parts = std::max<int64_t>(1, chunks);
-    const auto bytes = static_cast<int64_t>(element_size(element)), halves = kVnniGroupBytes / bytes;
-    const int64_t depth = groups * halves, row = depth + halves;
+    const auto bytes = static_cast<int64_t>(element_size(element)), group = kVnniGroupBytes / bytes;
+    const int64_t depth = groups * group, row = depth + group;
     const Tensor x = noise({parts, rows, row}, 1, element),
-                 w = noise({parts * groups, kVectorColumns, halves}, 2, element);
+                 w = noise({parts * groups, kVectorColumns, group}, 2, element);
     const auto before = floats(static_cast<size_t>(rows * stride), 3);
     auto sums = before;
     multiply_vectors(element, {static_cast<const std::byte*>(x.raw()), row * bytes, rows, groups,
@@ -191,7 +191,7 @@ struct VectorCase {
       double sum = column < kVectorColumns && !adds ? 0 : before[static_cast<size_t>(at)];
       for (int64_t i = 0; i < parts * depth && column < kVectorColumns; ++i)
         sum += a[static_cast<size_t>((i / depth * rows + r) * row + i % depth)] *
-               b[static_cast<size_t>((i / halves * kVectorColumns + column) * halves + i % halves)];
+               b[static_cast<size_t>((i / group * kVectorColumns + column) * group + i % group)];
       ASSERT_NEAR(sums[static_cast<size_t>(at)], sum, 1e-4) << rows << " " << groups << " " << chunks;
     }
   }

@@ -9,7 +9,7 @@ def judge(checks, model, precision, data, work):
     """Empty or a remark; `FAIL …`; None where the precision is not for this model."""
     if precision == "fp32":
         return checks.verdicts(model, "--reference", ["--cuda"], data, work, judged="cuda")
-    if checks.is_quantised(model):
+    if checks.is_quantized(model):
         return None
     verdict = checks.verdicts(model, "--reference=planned", ["--cuda", f"--{precision}"], data, work, judged="cuda")
     if verdict.startswith("FAIL") and precision == "fp16" and "NaN" in verdict:

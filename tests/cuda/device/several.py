@@ -55,7 +55,7 @@ def sessions(suite, threads=16, runs=10000):
 
 
 def faults(suite):
-    """What goes wrong on purpose is found at its node, and named by a diagnosis; the same engines without it pass."""
+    """An injected fault is found at its node, and named by a diagnosis; the same engines without it pass."""
     folder = suite.arguments.faults
     found, missed, sound = 0, [], set()
     for case in json.loads((folder / "cases.json").read_text()):

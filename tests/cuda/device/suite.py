@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the CUDA backend does on a machine with a GPU: suite.py --programs FOLDER --suites NAME... (run.sh calls it)
+"""Tests what the CUDA backend does on a machine with a GPU: suite.py --programs FOLDER --suites NAME... (run.sh calls it)
 
 Each check is a process of its own with a time limit, so that one that hangs, or loses the device, leaves the others alone. Rows go to
 the output and to --out/report.txt, whole outputs to --out/full.log. Exit 1 if a check failed.
@@ -81,7 +81,7 @@ class Suite:
             parts = list(pool.map(lambda index: self.part(index, count), range(count)))
         failures = {name: why for part, _, _ in parts for name, why in part.items()}
         passed, cases = sum(part[1] for part in parts), sum(part[2] for part in parts)
-        # What came behind a case that lost the device says nothing of itself.
+        # Cases behind one that lost the device say nothing of themselves.
         again = [name for name, why in failures.items() if "is lost for this process" in why]
         for name in again[: self.arguments.most_again]:
             status, output, _ = self.run([self.program("conformance"), self.arguments.cases, self.arguments.expected, "--cuda", name], 60)

@@ -32,9 +32,9 @@ TEST(BeyondRounding, IsNoHealthyEngine) {
   const Diagnosis found = diagnosis_of(with_factor(0.1251));
   EXPECT_FALSE(found.healthy) << found.sentence;
   EXPECT_EQ(found.verdict, Verdict::kFail);
-  ASSERT_FALSE(found.culprits.empty());
-  EXPECT_EQ(found.culprits[0].failure.code(), "B31");
-  EXPECT_THAT(found.culprits[0].nodes, ::testing::Contains("k3"));
+  ASSERT_FALSE(found.root_causes.empty());
+  EXPECT_EQ(found.root_causes[0].failure.code(), "B31");
+  EXPECT_THAT(found.root_causes[0].nodes, ::testing::Contains("k3"));
 }
 
 // Bounds are no law for what is a little more.
@@ -58,7 +58,7 @@ constexpr const char* kNetwork = R"(graph "g" (%x: f32[4, 16], %w: f32[16, 16]) 
 
 const NamedData kInputs{{"x", wave({4, 16}, 0.7)}, {"w", wave({16, 16}, 1.3)}};
 
-// Of output 'y', for an engine that errs so much there.
+// Gives the bound of output 'y', for an engine that errs so much there.
 std::optional<DerivedBound> exceeded(Runner& runner, const Model& model, double needs) {
   const auto bounds = exceeded_bounds(model, 1)(runner, kInputs, {{"y", needs}});
   const auto found = bounds.find("y");

@@ -1,4 +1,4 @@
-// What roundings cannot do, derived bounds do not allow either; and where the rest becomes large is named.
+// Derived bounds do not allow what roundings cannot do, and they name where the rest becomes large.
 #include "vernier/diagnose/bounds/derived_bounds.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// What a check that never alarms is worth: an element that is ten bounds off is found, wherever it is.
+// Tests that a check which raises no false alarm is worth something: an element that is ten bounds off is
+// found, wherever it is.
 #include <random>
 
 #include "diagnose/planted.h"

@@ -156,7 +156,7 @@ TEST(RegionPlans, PlansWithRegionsAreResizedToo) {
   }
 }
 
-// What sessions keep of regions does not grow with the number of sizes.
+// The plans that sessions keep of regions do not grow with the number of sizes.
 TEST(RegionPlans, ProgramsOfRegionsAreShared) {
   const Model model = branching(false);
   const auto engine = compile(model);

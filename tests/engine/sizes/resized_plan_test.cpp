@@ -35,7 +35,7 @@ Model decoder() {
     %seent: f32[*] = Transpose(%seen) {perm = ints[0, 2, 1, 3]} version 13 @"seent" from ["seent"]
     %seen3: f32[*] = Reshape(%seent, %joined) version 14 @"seen3" from ["seen3"]
     %o: f32[*] = MatMul(%seen3, %wo) version 13 @"o" from ["o"]
-    %half: f32[*], %other: f32[*] = Split(%o) {axis = 1} version 18 @"halves" from ["halves"]
+    %half: f32[*], %other: f32[*] = Split(%o) {axis = 1} version 18 @"parts" from ["parts"]
     %h: f32[*] = Relu(%half) version 14 @"h" from ["h"]
     %y: f32[*] = Add(%h, %other) version 14 @"y" from ["y"]
     %bias: f32[*] = Tanh(%wv) version 13 @"bias" from ["bias"]
@@ -172,7 +172,7 @@ std::unique_ptr<ResizablePlan> resized(const std::shared_ptr<const Plan>& plan, 
   return made->resize(nodes) ? std::move(made) : nullptr;
 }
 
-// What a plan left out because of its sizes is taken again where it serves.
+// A tactic that a plan left out because of its sizes is taken again where it serves.
 TEST(ResizedPlan, TakesTacticsThatOtherSizesLeftOut) {
   const FewAtATime kernels;
   PackedConstants packed;
@@ -198,7 +198,7 @@ TEST(ResizedPlan, IsNotMadeWhereAGroupBecomesOneStep) {
   EXPECT_FALSE(resized(plan, *ranged.resize(*many, of_size(2)), kernels, packed));
 }
 
-// What did not change is not made again.
+// Kernels that did not change are not made again.
 TEST(ResizedPlan, KeepsKernelsWhoseSizesStay) {
   const auto engine = compile(decoder());
   Session session(engine);
@@ -216,8 +216,8 @@ TEST(ResizedPlan, KeepsKernelsWhoseSizesStay) {
   EXPECT_LT(kept.size(), after->steps.size());
 }
 
-// What nobody runs any more takes the sizes that come next: as many plans as a session has, and one, serve
-// all. With one thread none is made ahead.
+// A plan that nobody runs any more takes the sizes that come next: as many plans as a session has, and one,
+// serve all. With one thread none is made ahead.
 TEST(ResizedPlan, IsTheOneBeforeWithOtherSizes) {
   const auto engine = compile(decoder());
   Session session(engine, 1);

@@ -55,7 +55,7 @@ TEST(DimensionNames, TwoSizesOfOneNameRunAsTwoNames) {
   EXPECT_EQ(rows_for(2, 1), 2);
 }
 
-// What was read from a file has no graph in which the sizes are two.
+// An engine from a file has no graph in which the sizes are two.
 TEST(DimensionNames, EngineOfAFileRefusesTwoSizesOfOneName) {
   const auto engine = compile(pointwise_depthwise());
   EngineContent content{clone(engine->graph()), {}, engine->precision(), engine->content().nodes, 0};

@@ -102,7 +102,7 @@ TEST_F(TunedSizesTest, AProfileIsTunedBetweenItsEndsAndFilesKeepIt) {
   ASSERT_EQ(inputs_of(loaded->tuned()), inputs_of(built->tuned()));
   for (size_t i = 0; i < built->tuned().all().size(); ++i)
     EXPECT_EQ(loaded->tuned().all()[i]->choices, built->tuned().all()[i]->choices) << i;
-  // What comes at run time takes the nearest choices, of a plan or not.
+  // Sizes that come at run time take the nearest choices, of a plan or not.
   const auto choices_at = [&](const std::shared_ptr<const Engine>& engine, int64_t rows) {
     return Session(engine).plan({{"x", noise({rows, 64}, 3, 1)}})->choices;
   };

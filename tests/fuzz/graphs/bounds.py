@@ -42,7 +42,7 @@ POINTWISE = set(
 
 @dataclass
 class Bounds:
-    """Of one case: which rule holds, and what it needs."""
+    """Says, for one case, which rule holds, and what it needs."""
 
     rule: str  # exact, sums, pointwise, noise
     exact: set
@@ -98,7 +98,7 @@ class Bounds:
         return np.where(endless, np.inf if self.unsettled(name, sample, reference) else 0, moved)
 
     def noisy_values(self, name, sample):
-        """What noise makes of a tensor; of sequences it is not asked."""
+        """Gives what noise makes of a tensor; it is not asked about sequences."""
         values = [run[sample][name] for run in self.noisy or []]
         return [np.asarray(value).astype(np.float64) for value in values if isinstance(value, np.ndarray)]
 

@@ -9,7 +9,7 @@ import onnx.defs
 from draw import Recipe
 from onnx import TensorProto, helper, numpy_helper
 
-# What only moves, selects or compares: every engine must give the same bits.
+# These only move, select or compare, so every engine must give the same bits.
 EXACT_OPS = set(
     """Abs And BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CenterCropPad Clip Compress Concat Constant
     ConstantOfShape DepthToSpace Equal Expand EyeLike Flatten Gather GatherElements GatherND Greater GreaterOrEqual Identity IsInf
@@ -82,7 +82,7 @@ class Builder:
 
     # Types.
     def kinds(self, op, index=0, domain=""):
-        """What the schema allows for the input, of the types that are drawn at all."""
+        """Gives what the schema allows for the input, of the types that are drawn at all."""
         schema = self.schema(op, domain)
         types = schema.inputs[min(index, len(schema.inputs) - 1)].types
         return [kind for kind in draw.ALL if f"tensor({kind})" in types]

@@ -81,7 +81,7 @@ def draw_case(seed, operators, only=None):
 
 
 def try_one(builder, draw_operator):
-    """What is added in vain is taken back."""
+    """Takes back what was added in vain."""
     before = len(builder.nodes), dict(builder.values), dict(builder.given)
     try:
         draw_operator(builder)

@@ -34,7 +34,7 @@ class Recipe:
 
 
 def special_values(kind):
-    """What breaks kernels: of floats NaN, infinities, zeros of both signs, subnormal and huge numbers."""
+    """Draws what breaks kernels: of floats NaN, infinities, zeros of both signs, subnormal and huge numbers."""
     dtype = dtype_of(kind)
     if kind == "bool":
         return np.array([False, True])

@@ -57,7 +57,7 @@ class Driver:
         self.pending = b""
 
     def run(self, case, stages, **fields):
-        """What each stage gave: {"values": [{name: value}, …]}, {"error": …} or {"crash": …}."""
+        """Gives what each stage gave: {"values": [{name: value}, …]}, {"error": …} or {"crash": …}."""
         if self.process is None:
             self.start()
         model = self.folder / "model.onnx"

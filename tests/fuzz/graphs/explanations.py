@@ -11,7 +11,7 @@ from bounds import is_huge
 
 
 def features(case):
-    """What entries may ask for, as words: "special" "empty" "huge" "opset=18" "float16" "axis=-1" …"""
+    """Entries may ask for these words: "special" "empty" "huge" "opset=18" "float16" "axis=-1" …"""
     arrays = [array for sample in case.samples for array in sample.values()] + list(case.constants().values())
     words = {f"opset={case.model.opset_import[0].version}"}
     words |= {kind for kind in case.types.values() if kind} | {draw.kind_of(array.dtype) for array in arrays if array.dtype != object}

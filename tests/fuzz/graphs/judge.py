@@ -1,4 +1,4 @@
-"""What is wrong about the answers to one case: a list of findings."""
+"""Finds what is wrong about the answers to one case, as a list of findings."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Finding:
 
     @property
     def key(self):
-        """What stays the same while a graph shrinks."""
+        """Gives what stays the same while a graph shrinks."""
         message = re.sub(r"'[^']*'|\"[^\"]*\"|\d+", "", self.detail)[:60] if self.kind in ("refusal", "load refused") else ""
         engines = "+".join(name for name in self.who.split("+") if name != "onnxruntime")  # which may have no kernel for the rest
         return self.kind, engines or self.who, message
@@ -188,7 +188,7 @@ def is_ill_conditioned(case, done, limits):
 
 
 def inner_values(case):
-    """What nodes of the main graph make: to be seen in the reference."""
+    """Lists what nodes of the main graph make: to be seen in the reference."""
     return [name for node in case.model.graph.node for name in node.output if name]
 
 

@@ -1,4 +1,4 @@
-"""What a run of the fuzzer found, in text."""
+"""Writes what a run of the fuzzer found."""
 
 import time
 from collections import Counter, defaultdict

@@ -51,7 +51,7 @@ class Shrinker:
 
 
 def weight(case):
-    """What shrinking makes smaller, the most important first: it ends, for every step makes this less."""
+    """Measures what shrinking makes smaller, the most important first: it ends, for every step makes this less."""
     graph = case.model.graph
     arrays = [*case.constants().values(), *(array for sample in case.samples for array in sample.values())]
     edges = sum(bool(name) for node in graph.node for name in [*node.input, *node.output])

@@ -1,4 +1,4 @@
-"""Quantised elements that lie so near a tie that either neighbour is right."""
+"""Quantized elements that lie so near a tie that either neighbour is right."""
 
 import draw
 import numpy as np

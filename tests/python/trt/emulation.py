@@ -1,4 +1,4 @@
-"""What the tests of the emulation share: a logger that keeps its lines, and networks that are read."""
+"""The tests of the emulation share this: a logger that keeps its lines, and networks that are read."""
 
 import models
 import numpy as np
@@ -41,7 +41,7 @@ def parsed(tmp_path, log):
 
 @pytest.fixture
 def context(parsed):
-    """Of the network `static`, with its input and memory for its output."""
+    """Makes a context of the network `static`, with its input and memory for its output."""
     builder, network, config, feeds = parsed()
     made = builder.build_engine(network, config).create_execution_context()
     return made, feeds["input"], np.zeros((2, 5), np.float32)

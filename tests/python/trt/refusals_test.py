@@ -1,4 +1,4 @@
-"""What Vernier does not do is refused by name with the reason, and what has no effect is said once."""
+"""Features that Vernier does not have are refused by name with the reason, and options without effect are named once."""
 
 import types
 

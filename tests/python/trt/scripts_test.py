@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 
 SCRIPTS = sorted((pathlib.Path(__file__).parent / "scripts").glob("*.py"))
-# What docs/python.md says is to be changed in a script.
+# docs/python.md says that these are to be changed in a script.
 IMPORTS = {
     "import tensorrt as trt": "import vernier_engine.trt as trt",
     "import pycuda.driver as cuda": "import vernier_engine.trt.cuda as cuda",

@@ -1,4 +1,4 @@
-"""What engines do wrong that no graph can say: faults of state, of time, of the place in a batch, and of the caller.
+"""Engines go wrong in these ways that no graph can say: faults of state, of time, of the place in a batch, and of the caller.
 
 Most of them change one value, an inner one by the name of its node or an output by its own name, after each run of
 the sound

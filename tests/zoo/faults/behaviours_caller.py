@@ -1,4 +1,4 @@
-"""What callers do wrong: the engine is sound, and gets or gives something else than it should."""
+"""Callers go wrong in these ways: the engine is sound, and gets or gives something else than it should."""
 
 import numpy as np
 

@@ -3,7 +3,7 @@ a value."""
 
 import numpy as np
 
-from quantising import Range
+from quantizing import Range
 
 
 def percentile(share: float):

@@ -1,4 +1,4 @@
-"""What a case of the fault zoo is: a model, its data, what goes wrong in the engine, and what a diagnosis must name."""
+"""A case of the fault zoo has a model, its data, what goes wrong in the engine, and what a diagnosis must name."""
 
 import hashlib
 import pathlib
@@ -19,7 +19,7 @@ class Case:
     inputs: Callable[[], list[dict[str, np.ndarray]]]  # samples, each by input name; the same at every call
     nodes: frozenset[str] = (
         frozenset()
-    )  # nodes of which the first culprit must name one first; empty: outside the graph
+    )  # nodes of which the first root cause must name one first; empty: outside the graph
     # Inputs or outputs, where the fault is outside the graph. Nobody outside can tell an output that is copied wrongly
     # from a node that makes it wrong: then `nodes` names that one.
     values: frozenset[str] = frozenset()

@@ -109,7 +109,7 @@ def _error(tensor: dict) -> float:
 def check_runner(case: Case, vernier: pathlib.Path, words_of) -> str:
     """The same without the black box. `words_of(case)` is the command line from the model on, and a folder."""
     words, folder = words_of(case)
-    # What is compared with a second engine is judged by the types that the graph declares, and else by what it means.
+    # An engine that is compared with a second one is judged by the types that the graph declares, and else by the meaning.
     reference = "declared" if "--against" in words else "ideal"
     error = error_of_runner(reference, vernier, words, folder)
     twin = twin_of(case)

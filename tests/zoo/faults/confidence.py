@@ -1,4 +1,4 @@
-"""What a stated confidence is worth: of the causes that were told with so much of it, how many are right."""
+"""Tells what a stated confidence is worth: of the causes that were told with so much of it, how many are right."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What an engine may get wrong, and which classes name it: operator x operand x kind x extent, for cases that are drawn.
+"""Lists what an engine may get wrong, and which classes name it: operator x operand x kind x extent, for cases that are drawn.
 
 A kind gives a fault for a node, or None where the node gives no occasion. The classes follow the table of docs/diagnosis.md, not what
 a diagnosis says.
@@ -449,16 +449,16 @@ def activation_not_everywhere(place):
     return place.fault("result-part", change="unchanged", shape=list(place.result.shape), axis=axis, places=place.places(count)), "B31 B32 B42"
 
 
-# Quantised models.
+# Quantized models.
 
 
-@kind("quantised-rounding", "QuantizeLinear")
-def quantised_rounding(place):
+@kind("quantized-rounding", "QuantizeLinear")
+def quantized_rounding(place):
     return place.fault(place.one("ties-away", "fraction-dropped")), "B28"
 
 
-@kind("quantised-scales", "DequantizeLinear", "QLinearConv")
-def quantised_scales(place):
+@kind("quantized-scales", "DequantizeLinear", "QLinearConv")
+def quantized_scales(place):
     index = 1 if place.node.op_type == "DequantizeLinear" else 4
     array = place.floats(index)
     if array is None:

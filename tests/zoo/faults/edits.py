@@ -140,7 +140,7 @@ def set_attribute(node: onnx.NodeProto, name: str, value) -> None:
 
 
 def constant_of(model: onnx.ModelProto, value: str) -> np.ndarray | None:
-    """What an initializer, a Constant or an Identity of one holds; None where the value is computed."""
+    """Gives what an initializer, a Constant or an Identity of one holds; None where the value is computed."""
     for graph in graphs_of(model.graph):
         for tensor in graph.initializer:
             if tensor.name == value:

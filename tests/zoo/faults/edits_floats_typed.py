@@ -57,19 +57,19 @@ class Upcast:
 
     def add(self, node: onnx.NodeProto) -> None:
         """A node of the graph, or what is done in its place."""
-        halves = lambda names: [name for name in names if self.types.get(name) == HALF]
+        f16_names = lambda names: [name for name in names if self.types.get(name) == HALF]
         exact = node.name in self.wide
         if node.op_type == "Constant":
             self.nodes.append(node)
         elif node.op_type == "Cast" and attribute(node, "to") == HALF and self.types.get(node.input[0]) == FLOAT:
             self.put_half(node.output[0], node.input[0], exact)
-        elif node.op_type == "Cast" and halves(node.input) and attribute(node, "to") == FLOAT:
+        elif node.op_type == "Cast" and f16_names(node.input) and attribute(node, "to") == FLOAT:
             self.nodes.append(self.rounder.node("Identity", [self.float_of(node.input[0])], node.output[0]))
         else:
-            self.compute(node, halves(node.output), exact)
+            self.compute(node, f16_names(node.output), exact)
 
-    def compute(self, node: onnx.NodeProto, halves: list[str], exact: bool) -> None:
-        if node.op_type == "Cast" and halves:  # of integers
+    def compute(self, node: onnx.NodeProto, f16_names: list[str], exact: bool) -> None:
+        if node.op_type == "Cast" and f16_names:  # of integers
             self.nodes.append(node)
             return
         made = onnx.NodeProto()
@@ -89,7 +89,7 @@ class Upcast:
                 after += self.rounded(made.output[i], name)
         self.nodes += [made, *after]
         for name, source in zip(node.output, made.output):
-            if name in halves:
+            if name in f16_names:
                 self.put_half(name, source, exact)
 
 

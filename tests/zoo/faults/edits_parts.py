@@ -109,7 +109,7 @@ CHANGES = {
     "first": lambda part, amount: np.broadcast_to(part[:1], part.shape),
     "turned": lambda part, amount: np.roll(part, 1, 0),
     "moved": lambda part, amount: part + amount,
-    "halves exchanged": lambda part, amount: np.roll(part, len(part) // 2, 0),
+    "parts exchanged": lambda part, amount: np.roll(part, len(part) // 2, 0),
 }
 
 

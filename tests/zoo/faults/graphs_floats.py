@@ -115,7 +115,7 @@ def let_cancel(model: onnx.ModelProto, name: str, amount: float) -> None:
 
 
 def change_norm(model: onnx.ModelProto, mean: str, operator: str, amount: float) -> None:
-    """What a normalisation reads gets an offset or a factor, which it takes away. `mean` is its first ReduceMean."""
+    """Gives the operand of a normalisation an offset or a factor, which it takes away. `mean` is its first ReduceMean."""
     graph, place, node = find(model, mean, "ReduceMean")
     value = node.input[0]
     put = helper.make_node(operator, [value, f"{mean}_o"], [f"{mean}_s"], name=f"{mean}_a")
@@ -187,7 +187,7 @@ def truncate_input(model: onnx.ModelProto, value: str, scale: float) -> None:
         model.graph.node.insert(0, helper.make_node(operator, inputs, [f"grey_v{i}"], name=f"grey_{i}", **given))
 
 
-def quantise_by_offset(model: onnx.ModelProto, value: str, offset: float) -> None:
+def quantize_by_offset(model: onnx.ModelProto, value: str, offset: float) -> None:
     """An fp16 value is cut to the steps that fp16 has at the offset, as models do that were trained with few levels."""
     model.graph.initializer.append(numpy_helper.from_array(np.array(offset, np.float16), "step_o"))
     for node in model.graph.node:
@@ -206,7 +206,7 @@ def halve(model: onnx.ModelProto, keep: frozenset[str] = frozenset()) -> None:
     for value in [*graph.input, *graph.output]:
         if value.type.tensor_type.elem_type == FLOAT:
             value.type.tensor_type.elem_type = HALF
-    halves = {value.name for value in graph.input if value.type.tensor_type.elem_type == HALF} | constants
+    narrow = {value.name for value in graph.input if value.type.tensor_type.elem_type == HALF} | constants
     nodes, wide = [], {}
     for node in graph.node:
         if node.op_type == "Constant" and node.attribute[0].name == "value" and node.attribute[0].t.data_type == FLOAT:
@@ -214,9 +214,9 @@ def halve(model: onnx.ModelProto, keep: frozenset[str] = frozenset()) -> None:
             graph.initializer.append(
                 numpy_helper.from_array(numpy_helper.to_array(node.attribute[0].t), node.output[0])
             )
-            halves.add(node.output[0])
+            narrow.add(node.output[0])
             continue
-        nodes += _halved(node, halves, wide, node.name in keep, constants)
+        nodes += _halved(node, narrow, wide, node.name in keep, constants)
     for tensor in list(graph.initializer):
         if tensor.name in constants:
             array = numpy_helper.to_array(tensor)
@@ -228,29 +228,29 @@ def halve(model: onnx.ModelProto, keep: frozenset[str] = frozenset()) -> None:
     graph.node.extend(node for node in nodes if any(name in read for name in node.output))
 
 
-def _halved(node, halves: set, wide: dict, kept: bool, constants: set) -> list[onnx.NodeProto]:
+def _halved(node, narrow: set, wide: dict, kept: bool, constants: set) -> list[onnx.NodeProto]:
     """The node, with Casts around it where it is kept in floats or reads what is."""
     before, after = [], []
     made = onnx.NodeProto()
     made.CopyFrom(node)
-    reads_floats = any(name in halves or name in wide for name in node.input)
+    reads_floats = any(name in narrow or name in wide for name in node.input)
     for i, name in enumerate(node.input):
         if kept and name in constants:
             made.input[i] = f"{name}_wide"
         elif kept and name in wide:
             made.input[i] = wide[name]
-        elif kept and name in halves:
+        elif kept and name in narrow:
             wide[name] = f"{name}_f"
             before.append(helper.make_node("Cast", [name], [wide[name]], name=f"{node.name}_in{i}", to=FLOAT))
             made.input[i] = wide[name]
     if node.op_type == "Cast" and attribute(node, "to") == FLOAT and not kept:
         made.CopyFrom(helper.make_node("Cast", list(node.input), list(node.output), name=node.name, to=HALF))
-        halves.add(node.output[0])
+        narrow.add(node.output[0])
         return [made]
     if not reads_floats or node.op_type in ("Shape", "ArgMax", "Cast"):
         return [made]
     for i, name in enumerate(node.output):
-        halves.add(name)
+        narrow.add(name)
         if kept:
             wide[name] = f"{name}_f"
             made.output[i] = wide[name]

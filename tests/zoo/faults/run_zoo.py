@@ -53,7 +53,7 @@ class Answer:
     sentence: str = ""
     seconds: float = 0.0
     trouble: str = ""  # why there is no diagnosis
-    repair: dict | None = None  # of the first culprit, as the report has it
+    repair: dict | None = None  # of the first root cause, as the report has it
 
 
 @dataclass
@@ -65,17 +65,17 @@ class Result:
     seconds: float
     remark: str
     repaired: bool = False  # by a repair that was verified, and that this program finds to work
-    confidence: float = 0.0  # of the first culprit
+    confidence: float = 0.0  # of the first root cause
     said: str = ""
 
 
-# What nobody can repair from where the diagnosis stands: a reference that is wrong, and engines that are other ones with
-# every start, or of another model.
+# Nobody can repair these from where the diagnosis stands: a reference that is wrong, and engines that are other ones with every start, or
+# of another model.
 NOT_REPAIRABLE = {"B16", "B42", "B47"}
 
 
 def all_cases() -> list[Case]:
-    """Those of every cases_*.py, by name."""
+    """Gives the cases of every cases_*.py, by name."""
     files = sorted(glob.glob(str(HERE / "cases/cases_*.py")))
     cases = [case for file in files for case in importlib.import_module(pathlib.Path(file).stem).cases()]
     twice = [name for name, count in collections.Counter(case.name for case in cases).items() if count > 1]

@@ -57,7 +57,7 @@ def places(case: Case, operator: str, given: set[str]) -> list[tuple[str, str]]:
 
 
 def transplants(cases: list[Case], count: int, seed: int) -> Iterator[Case]:
-    """Of faults drawn one after the other, so many as change what some model makes."""
+    """Draws faults one after the other until so many change what some model makes."""
     rng = np.random.default_rng(seed)
     grafts = [case for case in cases if is_graft(case)]
     made = 0

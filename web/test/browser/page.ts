@@ -235,7 +235,7 @@ async function timed(page: Page, file: string): Promise<Times> {
 
 test("a network of 10 036 nodes opens in 2 s, any box in 0.25 s, and it moves at 30 frames a second", async ({ page }) => {
   const file = pathToFileURL(written(large(10036).payload())).href;
-  // What else the machine does makes times longer, never shorter: of each the best of a few attempts counts.
+  // Other work of the machine makes times longer, never shorter, so the best of a few attempts counts.
   const best: Times = { opening: Infinity, boxes: Array<number>(30).fill(Infinity), frames: 0 };
   const slowest = () => Math.max(...best.boxes);
   for (let attempt = 0; attempt < 5 && !(best.opening < 2000 && slowest() < 250 && best.frames > 30); ++attempt) {

@@ -72,12 +72,12 @@ test("tensors link boxes of the level where their ends part", () => {
   assert.deepEqual([...first!.incoming], ["x"]);
 });
 
-test("what is hidden is passed over: quantisation keeps the link, shape arithmetic does not", () => {
+test("what is hidden is passed over: quantization keeps the link, shape arithmetic does not", () => {
   const maker = new Maker();
   const conv = maker.add("Conv", ["x"], "conv");
-  const quantised = maker.add("DequantizeLinear", [maker.add("QuantizeLinear", [conv, "w"], "q"), "w"], "dq");
+  const quantized = maker.add("DequantizeLinear", [maker.add("QuantizeLinear", [conv, "w"], "q"), "w"], "dq");
   const size = maker.add("Gather", [maker.add("Shape", [conv], "shape"), "w"], "gather");
-  maker.add("Reshape", [quantised, size], "reshape");
+  maker.add("Reshape", [quantized, size], "reshape");
   const { root } = made(maker, true);
   assert.deepEqual(titles(root), ["conv", "reshape"]);
   assert.deepEqual([...root.links.values()].map((link) => [...link.values]), [[conv]]);

@@ -79,7 +79,7 @@ bool has_elements(const std::vector<std::optional<Operand>>& operands) {
                      [](const auto& operand) { return operand && operand->size() != 0; });
 }
 
-// Of a node whose outputs have no elements.
+// Computes a node whose outputs have no elements.
 class EmptyKernel : public Kernel {
  public:
   EmptyKernel() { name = "cpu:empty"; }
@@ -120,7 +120,7 @@ std::vector<std::string> tactics_as_is(const KernelRequest& request) {
   return all;
 }
 
-// What a library computes element by element, for want of better.
+// Tells whether a library computes it element by element, for want of better.
 bool is_slow(const Kernel& kernel) {
   return kernel.name.starts_with("onednn:ref") || kernel.name.starts_with("onednn:gemm:ref");
 }
@@ -175,7 +175,7 @@ std::vector<std::string> CpuBackend::tactics(const KernelRequest& request) const
   if (!has_elements(request.outputs) || sums_nothing(request)) return {};
   auto all = tactics_as_is(request);
   if (all.empty()) all = upcast_tactics(request, tactics_as_is);
-  // What a user may name is what there is.
+  // A user may name every tactic that there is.
   for (const std::string& tactic : all) {
     if (!tactic.empty() && !tactic_names().contains(tactic))
       throw internal_error("the tactic '{}' is not among tactic_names()", tactic);

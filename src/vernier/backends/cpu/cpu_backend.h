@@ -27,7 +27,7 @@ class CpuBackend : public FaultableBackend {
   std::unique_ptr<FaultInjector> injector_;
 };
 
-// Whether attention of quantised models, a group "qattention", is computed as one.
+// Whether attention of quantized models, a group "qattention", is computed as one.
 bool attends_int8();
 
 }  // namespace vernier::cpu

@@ -11,7 +11,7 @@ namespace vernier::cpu {
 
 const Driver& driver();
 
-// What the kernels of this backend depend on besides the model: an engine runs where these are the same.
+// The kernels of this backend depend on these besides the model: an engine runs where these are the same.
 
 // "oneDNN 2.6.3, Highway 1.0.3"
 std::string library_versions();

@@ -6,7 +6,7 @@
 
 namespace vernier::cpu {
 
-// What an operator makes of the layouts of its operands.
+// Says what an operator makes of the layouts of its operands.
 enum class LayoutRule : uint8_t {
   kPlain,   // takes and gives plain tensors only
   kImage,   // wants input 0, and gives output 0, in the engine's layout for images

@@ -21,12 +21,12 @@ inline int threads_for(double operations, double bytes = 0) {
   return std::max(operations, bytes * kOperationsPerByte) < kSerialWork ? 1 : thread_count();
 }
 
-// Pieces for each thread: when another process takes a core away, what is left of the work is shared by the
+// Chunks for each thread: when another process takes a core away, what is left of the work is shared by the
 // others.
-inline constexpr int64_t kPiecesPerThread = 4;
+inline constexpr int64_t kChunksPerThread = 4;
 
 // Calls body(begin, end) over ranges that cover [0, count), each of at least `grain`. `body` must not throw.
-// What a range computes must not depend on where it begins.
+// The results of a range must not depend on where it begins.
 template <class Body>
 void parallel(int64_t count, int64_t grain, const Body& body) {
   const int64_t threads = std::min<int64_t>(thread_count(), count / std::max<int64_t>(1, grain));
@@ -35,16 +35,16 @@ void parallel(int64_t count, int64_t grain, const Body& body) {
     return;
   }
   struct Work {
-    int64_t count, pieces;
+    int64_t count, chunks;
     const Body& body;
-  } work{count, std::min(count / std::max<int64_t>(1, grain), threads * kPiecesPerThread), body};
-  const auto run = [](void* data, int64_t piece) {
+  } work{count, std::min(count / std::max<int64_t>(1, grain), threads * kChunksPerThread), body};
+  const auto run = [](void* data, int64_t chunk) {
     const Work& shared = *static_cast<const Work*>(data);
-    const int64_t begin = shared.count * piece / shared.pieces;
-    const int64_t end = shared.count * (piece + 1) / shared.pieces;
+    const int64_t begin = shared.count * chunk / shared.chunks;
+    const int64_t end = shared.count * (chunk + 1) / shared.chunks;
     if (begin < end) shared.body(begin, end);
   };
-  ThreadPool::instance().run(work.pieces, static_cast<int>(threads), {run, &work});
+  ThreadPool::instance().run(work.chunks, static_cast<int>(threads), {run, &work});
 }
 
 }  // namespace vernier::cpu

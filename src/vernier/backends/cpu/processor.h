@@ -1,5 +1,5 @@
-// What the processor can do, within the limit that was set: the one place that kernels, passes, reports and
-// tests ask. Nothing else of Vernier asks the processor.
+// This file tells what the processor can do, within the limit that was set: it is the one place that kernels,
+// passes, reports and tests ask. Nothing else of Vernier asks the processor.
 #pragma once
 
 #include <cstdint>

@@ -95,7 +95,7 @@ class UpcastKernel : public KernelDecorator {
     }
   }
 
-  // Of a constant it has a wide copy, if any.
+  // It reads the wide copy of a constant, if it has one.
   bool reads(size_t input) const override {
     return inner_->reads(input) && !(input < inputs_.size() && inputs_[input].content.is_defined());
   }
@@ -153,7 +153,7 @@ bool can_be_upcast(const KernelRequest& request) {
     return false;
   // The body of a pointwise group states where values are rounded; an epilogue rounds once, at its end.
   if (ops::is_group(node) && ops::group_kind(node) == "pointwise") return false;
-  // What lies in a cache must stay as it is.
+  // Operands in a cache must stay as they are.
   for (const auto* operands : {&request.inputs, &request.outputs}) {
     for (const auto& operand : *operands) {
       if (operand && operand->layout == Layout::kCache) return false;
@@ -163,8 +163,8 @@ bool can_be_upcast(const KernelRequest& request) {
 }
 
 std::vector<std::string> upcast_tactics(const KernelRequest& request, const FindTactics& find) {
-  const bool halves = request.has(0) && request.in(0).element == ElementType::kFloat16;
-  if (!halves || !can_be_upcast(request)) return {};
+  const bool is_float16 = request.has(0) && request.in(0).element == ElementType::kFloat16;
+  if (!is_float16 || !can_be_upcast(request)) return {};
   KernelRequest wide = request;
   std::deque<Tensor> contents;
   for (auto* operands : {&wide.inputs, &wide.outputs}) {

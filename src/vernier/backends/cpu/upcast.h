@@ -27,7 +27,7 @@ std::unique_ptr<Kernel> make_upcast(const KernelRequest& request, std::string& r
 
 // Work that one thread does, however many there are: primitives of oneDNN are made for a number of threads.
 
-// What `make` gives where there is one thread, as a kernel that uses one.
+// Calls `make` under one thread, and gives a kernel that uses one.
 std::unique_ptr<Kernel> make_one_thread(
     const KernelRequest& request, std::string& reason,
     const std::function<std::unique_ptr<Kernel>(const KernelRequest&, std::string&)>& make);

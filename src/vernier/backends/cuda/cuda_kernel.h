@@ -1,4 +1,4 @@
-// What every kernel of the CUDA backend is: a list of launches of programs.
+// Every kernel of the CUDA backend is a list of launches of programs.
 #pragma once
 
 #include "vernier/backends/cuda/device/cuda_stream.h"
@@ -10,7 +10,7 @@ namespace vernier::cuda {
 // Made without a GPU. It runs when a device has taken it (install).
 class CudaKernel : public Kernel {
  public:
-  // What a pointer of a launch's parameters leads to.
+  // Says what a pointer of a launch's parameters leads to.
   struct Place {
     enum class Kind : uint8_t { kInput, kOutput, kScratch, kConstant, kFaults };
     Kind kind = Kind::kInput;
@@ -19,7 +19,7 @@ class CudaKernel : public Kernel {
   };
 
   CudaKernel(const KernelRequest& request, std::string_view what);
-  // Of no node: with so many inputs.
+  // Makes a kernel of no node, with so many inputs.
   CudaKernel(size_t inputs, std::string_view what);
 
   static Place input(size_t index, size_t offset = 0) { return {Place::Kind::kInput, index, offset}; }
@@ -51,10 +51,10 @@ class CudaKernel : public Kernel {
     for (const auto& [member, place] : writes) add_pointer(launch, offset(member), place);
     launches_.push_back(std::move(launch));
   }
-  // Of pointers in arrays, by their offsets in the parameters.
+  // Adds a pointer in an array, by its offset in the parameters.
   void add_pointer(size_t offset, const Place& place) { add_pointer(launches_.back(), offset, place); }
 
-  // What a library enqueues between launches, given where the places lead.
+  // Enqueues a library's work between launches, given where the places lead.
   using Call = std::function<void(const std::vector<std::byte*>& addresses, StreamHandle stream)>;
   void call(const std::vector<Place>& places, Call enqueue);
   // Working memory of the kernel beside what it has already; 256-byte aligned where that begins so.
@@ -70,7 +70,7 @@ class CudaKernel : public Kernel {
   // Defines a name in the programs of all launches so far.
   void define(const std::string& name, const std::string& meaning);
 
-  // What a kernel that enqueues on its own reads.
+  // Notes what a kernel that enqueues on its own reads.
   void note(const Place& place);
 
   // The device that it is to run on, and its programs; both outlive this.

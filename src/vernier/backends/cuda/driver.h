@@ -10,7 +10,7 @@ namespace vernier::cuda {
 inline constexpr const char* kName = "cuda";                             // Driver::name
 inline constexpr const char *kCublasLt = "cuBLASLt", *kCudnn = "cuDNN";  // in CudaOptions::lacks
 
-// What can go wrong with its streams.
+// These faults can be injected into its streams.
 inline const std::set<DeviceFault::Kind> kDeviceFaults = {
     DeviceFault::Kind::kDropWait, DeviceFault::Kind::kDropCopy, DeviceFault::Kind::kStaleReplay};
 

@@ -44,7 +44,7 @@ void register_all(KernelRegistry& registry);
 class CublasLt;
 class Cudnn;
 
-// Those that are null are not asked; without any, neither is a GPU.
+// Libraries that are null are not asked; without any, neither is a GPU.
 struct KernelLibraries {
   CublasLt* cublaslt = nullptr;
   Cudnn* cudnn = nullptr;

@@ -8,8 +8,8 @@ namespace vernier {
 // Its kernels run what no other device does.
 const Driver& host_driver();
 
-// That of an accelerator, by its name and made with these options (Driver::options). Throws unsupported where
-// this build has none of the name, and usage_error for options that it does not have.
+// Makes the driver of an accelerator by its name, with these options (Driver::options). Throws unsupported
+// where this build has none of the name, and usage_error for options that it does not have.
 std::shared_ptr<const Driver> accelerator_driver(const std::string& name,
                                                  const std::map<std::string, std::string>& options);
 

@@ -36,7 +36,7 @@ class ProcessRunner : public Runner {
   // By the runner's own clock. Throws unsupported unless it has the capability "repeat".
   std::vector<double> time(const NamedData& inputs, size_t runs) override;
   void limit_time(double seconds) override;
-  // What the engine itself took for the last run, by its own clock; 0 if it does not say.
+  // Gives the seconds of the last run, by its own clock; 0 if it does not say.
   double last_seconds() const { return last_seconds_; }
 
  private:

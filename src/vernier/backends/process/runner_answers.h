@@ -45,7 +45,7 @@ std::optional<Error> error_in(const nlohmann::json& answer, const std::string& p
 // The beginning of what a process sent, quoted and fit for a message.
 std::string excerpt(std::string_view line);
 
-// What a foreign runner returned, held against what it was asked for. Internal to the room.
+// These functions compare what a foreign runner returned with what it was asked for. Internal to the room.
 
 // Throws bad_input unless `answered` and `stored` name the same values, every output of the model among them
 // and nothing that is neither an output nor in `taps`. Without a model only the first is checked.

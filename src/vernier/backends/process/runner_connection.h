@@ -36,7 +36,7 @@ class RunnerConnection {
 
  private:
   nlohmann::json ask(const char* stage, nlohmann::json request, double timeout);
-  // What `parse` makes of the answer; an answer it cannot take is the end of the process.
+  // Gives what `parse` makes of the answer; an answer it cannot take is the end of the process.
   template <class Parse>
   auto parsed(const char* stage, const nlohmann::json& answer, const Parse& parse);
   // Stops the process and tells what is known.

@@ -17,7 +17,7 @@ struct TensorRtOptions {
 // no TensorRT the process says when it starts.
 ProcessOptions tensorrt_process(const TensorRtOptions& options);
 
-// What TensorRT itself says of a model, through python/vernier_runners/tensorrt_check.py.
+// Holds what TensorRT itself says of a model, through python/vernier_runners/tensorrt_check.py.
 struct TensorRtAnswer {
   struct Complaint {
     std::string stage;  // "parser" or "builder"

@@ -23,7 +23,8 @@ struct Frame {
 
 // Who reads which values in one run of a graph, so that each is released after its last use.
 
-// What a region reads counts once for the node that owns the region; an output of the graph counts as read.
+// Counts the readers of values. A region's readings count once for the node that owns it; an output of the
+// graph counts as read.
 struct ValueUses {
   std::unordered_map<const Value*, int> counts;
   std::unordered_map<const Node*, std::vector<const Value*>> reads;

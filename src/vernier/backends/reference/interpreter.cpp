@@ -92,7 +92,7 @@ class NodeContext : public ops::ReferenceContext {
   const Frame& frame_;
 };
 
-// What concrete inference is told: every tensor is a constant of its actual sizes.
+// Tells concrete inference that every tensor is a constant of its actual sizes.
 ValueInfo info_of(const Value& value, const Datum& datum) {
   ValueInfo info;
   if (!datum.is_tensor()) {

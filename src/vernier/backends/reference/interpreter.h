@@ -34,7 +34,7 @@ struct InterpreterOptions {
   // Values of the main graph, and of groups in it that round what lies between their nodes, that get this
   // content where they are made, by name.
   const std::map<std::string, Datum>* values = nullptr;
-  // What constants are, in place of what they hold.
+  // Gives other content to constants, in place of their own.
   std::function<Tensor(const Value&)> constants = nullptr;
   // Called with every value of the main graph, and of such groups, as it is made, before it may be released.
   std::function<void(const Value&, const Datum&)> observe = nullptr;

@@ -67,9 +67,9 @@ Tensor moved_in_float(const Tensor& operand, uint64_t seed) {
 
 double node_roundoff(const Node& node, const ops::OpDef& def, const Tensor& result, bool is_planned_group) {
   // QLinearConv, DynamicQuantizeLSTM, MatMulIntegerToFloat, …
-  const bool quantises = node.op.starts_with("QLinear") ||
+  const bool quantizes = node.op.starts_with("QLinear") ||
                          (node.op.find("Quantize") != std::string::npos && node.op != "DequantizeLinear");
-  if (quantises) return unit_roundoff(is_integer(result.type()) ? result.type() : ElementType::kInt8);
+  if (quantizes) return unit_roundoff(is_integer(result.type()) ? result.type() : ElementType::kInt8);
   return is_float(result.type()) && (is_planned_group || rounds(node, def)) ? unit_roundoff(result.type())
                                                                             : 0;
 }
@@ -79,7 +79,7 @@ double terms(const Node& node, const ops::OpDef& def, const ops::ReferenceContex
   std::vector<Dims> inputs;
   for (size_t i = 0; i < node.inputs.size(); ++i)
     inputs.push_back(context.has(i) && context.datum(i).is_tensor() ? context.dims(i) : Dims());
-  // Of a recurrent operator without the sequence, the last state, which is the sum of all steps.
+  // A recurrent operator without its sequence output has the last state, which accumulates all steps.
   const auto there = std::find_if(node.outputs.begin(), node.outputs.end(),
                                   [](const Value* output) { return output != nullptr; });
   if (there == node.outputs.end()) return 0;

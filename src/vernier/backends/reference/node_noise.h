@@ -17,11 +17,11 @@ Tensor where_rounded(const Node& node, const ops::OpDef& def, const ops::Referen
 // The same of the result of a planned group, which was `unrounded` before it was stored.
 Tensor where_rounded(const Tensor& unrounded, const Tensor& stored, const Tensor& noisy);
 
-// What a step function in a planned group reads, as arithmetic in float may have it: numbers that float holds
+// Moves what a step function in a planned group reads, as arithmetic in float may: numbers that float holds
 // are exact.
 Tensor moved_in_float(const Tensor& operand, uint64_t seed);
 
-// The unit roundoff of the type that the node rounds `result` to, or quantises to inside; 0 where it does not
+// The unit roundoff of the type that the node rounds `result` to, or quantizes to inside; 0 where it does not
 // round. A planned group rounds what it stores.
 double node_roundoff(const Node& node, const ops::OpDef& def, const Tensor& result, bool is_planned_group);
 

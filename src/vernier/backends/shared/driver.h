@@ -1,4 +1,4 @@
-// What a machine offers of one kind of device, before any engine is built for it.
+// A driver says what a machine offers of one kind of device, before any engine is built for it.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace vernier {
 // Which groups of nodes suit the kernels of a backend.
 struct GroupTraits {
   bool computes_groups = false;
-  bool attends_int8 = false;                           // attention of quantised models as one
+  bool attends_int8 = false;                           // attention of quantized models as one
   std::function<bool(const Node&)> is_pointwise = {};  // what chains of pointwise operators are made of
   // Whether `next`, which reads `chain`, can be computed by the kernel of `anchor` before it stores.
   std::function<bool(const Node& anchor, const Node& next, const Value& chain)> can_follow = {};
@@ -38,7 +38,7 @@ class Driver {
   virtual ~Driver() = default;
   // As options and engine files call the device: "cpu", "simulated".
   virtual const std::string& name() const = 0;
-  // What kernels depend on besides the model: an engine runs where both are the same.
+  // Kernels depend on these two besides the model: an engine runs where both are the same.
   virtual std::string instruction_sets() const = 0;
   virtual std::string library_versions() const = 0;
   // Both, behind the name: "cuda (sm_90a, NVIDIA H200; driver 13.0, …)".
@@ -60,7 +60,7 @@ class Driver {
                                        ElementType /*element*/, const Dims& /*dims*/) const {
     return std::nullopt;
   }
-  // What it was made with, by the names of options: a driver of this name that is made with the same makes
+  // Gives the options that it was made with, by name: a driver of this name that is made with the same makes
   // the same kernels.
   virtual std::map<std::string, std::string> options() const { return {}; }
   // Whether something is to go wrong on its devices themselves, on purpose.

@@ -57,9 +57,9 @@ std::optional<PostOp> line(Kind kind, double value) {
 
 // Post-ops of a node of a body; `content` gives the constant behind a value, `index` its place in the
 // request.
-std::vector<PostOp> posts_of(const Node& node, const Value* chain,
-                             const std::function<const Tensor*(const Value*)>& content,
-                             const std::function<int(const Value*)>& index) {
+std::vector<PostOp> post_ops_of(const Node& node, const Value* chain,
+                                const std::function<const Tensor*(const Value*)>& content,
+                                const std::function<int(const Value*)>& index) {
   if (node.op == "Clip" && node.version >= 11 && node.input(0) == chain) {
     const auto low = node.input(1) == nullptr ? -HUGE_VAL : scalar(content(node.input(1)));
     const auto high = node.input(2) == nullptr ? HUGE_VAL : scalar(content(node.input(2)));
@@ -107,16 +107,16 @@ std::optional<Fused> parse_group(const KernelRequest& request, std::string& reas
       fused.anchor = node.get();
       for (const Value* input : node->inputs) fused.inputs.push_back(input == nullptr ? -1 : place(input));
     } else if (!is_widening(*node)) {
-      const auto posts = posts_of(*node, chain, content, place);
-      if (posts.empty()) {
+      const auto post_ops = post_ops_of(*node, chain, content, place);
+      if (post_ops.empty()) {
         reason = fmt::format("{} cannot follow in an epilogue", node->op);
         return std::nullopt;
       }
-      for (const PostOp& post : posts) {
+      for (const PostOp& post : post_ops) {
         if (post.kind >= Kind::kAdd && post.operand < 0)
           throw internal_error("an epilogue reads what is no input of its group").at_node(node->name);
       }
-      fused.posts.insert(fused.posts.end(), posts.begin(), posts.end());
+      fused.post_ops.insert(fused.post_ops.end(), post_ops.begin(), post_ops.end());
     }
     chain = node->output(0);
   }
@@ -165,7 +165,7 @@ bool can_follow(const Node& anchor, const Node& next, const Value& chain) {
   if (anchor.op == "Conv" && !std::all_of(next.inputs.begin(), next.inputs.end(), lies)) return false;
   if (is_widening(next)) return true;
   const auto content = [](const Value* value) { return value->is_constant() ? &*value->constant : nullptr; };
-  return !posts_of(next, &chain, content, [](const Value*) { return 0; }).empty();
+  return !post_ops_of(next, &chain, content, [](const Value*) { return 0; }).empty();
 }
 
 }  // namespace vernier

@@ -1,5 +1,5 @@
-// What follows a contraction in a group: a chain of pointwise operators that its kernel can compute before it
-// stores.
+// An epilogue follows a contraction in a group: a chain of pointwise operators that its kernel can compute
+// before it stores.
 #pragma once
 
 #include "vernier/exec/backend.h"
@@ -37,7 +37,7 @@ struct PostOp {
 struct Fused {
   const Node* anchor = nullptr;
   std::vector<int> inputs;  // of the anchor, as inputs of the request; -1: left out
-  std::vector<PostOp> posts;
+  std::vector<PostOp> post_ops;
 };
 
 // Nothing, with `reason`, if the group is no such chain.

@@ -1,4 +1,4 @@
-// What a stream has to do.
+// A stream keeps its commands here.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@
 
 namespace vernier::simulated {
 
-// What went wrong in a command. Streams that wait for one that failed share its failure.
+// Says what went wrong in a command. Streams that wait for one that failed share its failure.
 struct Failure {
   std::exception_ptr error;
 };
@@ -42,14 +42,14 @@ class CommandQueue {
   bool has_recorded(uint64_t value) const;
   bool has_reached(uint64_t value) const;
   void await(uint64_t value) const;
-  // What failed before the event, if the host was not told of it.
+  // Gives the failure before the event, if the host was not told of it.
   std::shared_ptr<const Failure> failure_before(uint64_t value) const;
   // The host is told of the failure, wherever it was.
   void settle(const std::shared_ptr<const Failure>& failure);
 
   // Whether there is a command that has not to wait.
   bool is_ready() const;
-  // What commands up to the event wait for.
+  // Gives all that commands up to the event wait for.
   std::vector<Awaited> awaited_before(uint64_t value) const;
   // Runs the first command, if there is one; returns when it has ended.
   void step();

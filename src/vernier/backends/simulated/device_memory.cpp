@@ -35,7 +35,7 @@ DeviceMemory::~DeviceMemory() {
 }
 
 std::byte* DeviceMemory::reserve(size_t bytes) {
-  // What lies between two buffers is in neither, so that leaving one does not lead into the next.
+  // The memory between two buffers is in neither, so that leaving one does not lead into the next.
   if (bytes > SIZE_MAX / 2) throw OutOfMemory(bytes);
   const size_t wanted = aligned(bytes) + kAlignment;
   if (wanted > left_.size()) {

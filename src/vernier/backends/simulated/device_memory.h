@@ -11,7 +11,7 @@
 
 namespace vernier::simulated {
 
-// What memory holds that nobody has written yet. As float16, bfloat16, float or double it is NaN, as an
+// Memory that nobody has written yet holds this. As float16, bfloat16, float or double it is NaN, as an
 // integer of any width it is odd, and as a bool it is none: each half-word has all the bits of the exponents
 // of float16, bfloat16 and double, a fraction that is not zero, and two odd bytes.
 inline constexpr uint16_t kPoison = 0x7ff1;

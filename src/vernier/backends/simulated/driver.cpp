@@ -46,7 +46,7 @@ std::shared_ptr<const Driver> make_driver(const SimulatedOptions& options) {
   return std::make_shared<SimulatedDriver>(options);
 }
 
-// What stands behind --simulated on a command line, and in an engine file.
+// These functions read what stands behind --simulated on a command line, and in an engine file.
 
 namespace {
 

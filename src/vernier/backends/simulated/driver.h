@@ -16,8 +16,8 @@ std::shared_ptr<const Driver> make_driver(const SimulatedOptions& options = {});
 // values that are none.
 SimulatedOptions parse_options(const std::map<std::string, std::string>& options);
 
-// What can go wrong with its queues. Sessions free nothing while work is queued, so memory that is freed
-// early is for tests of the device alone.
+// These faults can be injected into its queues. Sessions free nothing while work is queued, so memory that is
+// freed early is for tests of the device alone.
 inline const std::set<DeviceFault::Kind> kDeviceFaults = {
     DeviceFault::Kind::kDropWait, DeviceFault::Kind::kDropCopy, DeviceFault::Kind::kStaleReplay,
     DeviceFault::Kind::kWrongTactic};

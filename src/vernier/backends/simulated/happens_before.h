@@ -20,14 +20,14 @@ class HappensBefore {
   void end_stream(size_t stream);  // all its work has ended
   void enqueue(size_t stream, const std::string& command, std::span<const Access> accesses);
   void record(size_t stream, uint64_t value);
-  // Of an event that was recorded.
+  // Waits for an event that was recorded.
   void wait(size_t stream, size_t other, uint64_t value);
   void host_waits(size_t stream, uint64_t value);
   // A use by the host, now.
   void host_uses(const std::string& what, const Access& access);
 
   std::vector<std::string> findings() const;
-  // Those that were not taken before.
+  // Gives the findings that were not taken before.
   std::vector<std::string> take_findings();
   // Ranges and events that are kept.
   size_t remembered() const;

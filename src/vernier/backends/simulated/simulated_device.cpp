@@ -183,7 +183,7 @@ void SimulatedStream::copy(const void* from, void* to, size_t bytes) {
     if (bytes == 0) return;
     const auto source = side(device_.memory(), from, bytes);
     const auto target = side(device_.memory(), to, bytes);
-    // What an earlier run left there is often the right content.
+    // An earlier run often left the right content there.
     if (dropped) return poison({target.get(), bytes});
     std::memcpy(target.get(), source.get(), bytes);
   });

@@ -30,7 +30,7 @@ struct SimulatedOptions {
   size_t memory_limit = 0;  // bytes; 0: none
 };
 
-// What a kernel or a copy does, and all the memory that it uses.
+// Holds what a kernel or a copy does, and all the memory that it uses.
 struct Command {
   std::string name;
   std::vector<Access> accesses;

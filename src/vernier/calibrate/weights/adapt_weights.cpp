@@ -16,7 +16,8 @@ namespace {
 
 using OpenData = std::function<std::unique_ptr<DataSource>()>;
 
-// What changes the weights must see those that are quantised: engines fold BatchNormalization into them.
+// Code that changes weights must see those that are quantized, because engines fold BatchNormalization into
+// them.
 Model with_folded_weights(const Model& model) {
   constexpr int64_t kConstantsAloneIr = 4;  // the first in which constants need not be inputs
   Model folded = clone(model);

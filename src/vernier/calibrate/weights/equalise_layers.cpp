@@ -134,22 +134,22 @@ std::vector<double> means(const std::vector<float>& patches, size_t depth) {
 
 }  // namespace
 
-std::optional<double> correct_bias(const LayerWeights& exact, LayerWeights& quantised,
+std::optional<double> correct_bias(const LayerWeights& exact, LayerWeights& quantized,
                                    const InputPatches& patches, const std::optional<ScaleEntry>& entry) {
-  if (quantised.bias.empty() || patches.count() == 0) return std::nullopt;
+  if (quantized.bias.empty() || patches.count() == 0) return std::nullopt;
   double largest = 0;
   const size_t in_group = exact.outputs / exact.groups;
   for (size_t group = 0; group < exact.groups; ++group) {
     const GroupPatches both = group_patches(patches, group, entry);
     const auto mean = means(both.exact, exact.depth), coded_mean = means(both.coded, exact.depth);
     for (size_t output = group * in_group; output < (group + 1) * in_group; ++output) {
-      const double scale = row_scale(quantised, output);
+      const double scale = row_scale(quantized, output);
       double lack = 0;
       for (size_t k = 0; k < exact.depth; ++k) {
-        const double coded = std::nearbyint(quantised.row(output)[k] / scale) * scale;
+        const double coded = std::nearbyint(quantized.row(output)[k] / scale) * scale;
         lack += exact.row(output)[k] * mean[k] - coded * coded_mean[k];
       }
-      quantised.bias[output] += lack;
+      quantized.bias[output] += lack;
       largest = std::max(largest, std::abs(lack));
     }
   }

@@ -21,10 +21,10 @@ size_t equalise_layers(Graph& graph);
 //
 // Rounding weights and clipping inputs move the mean of what a layer sums up; the bias moves it back.
 
-// Adds to the bias of `quantised` what its int8 sums lack, in the mean over the patches, of the sums of
+// Adds to the bias of `quantized` what its int8 sums lack, in the mean over the patches, of the sums of
 // `exact`, the same layer before its weights were changed. Gives the largest change; nothing where the layer
 // has no place for a bias, or there is no patch.
-std::optional<double> correct_bias(const LayerWeights& exact, LayerWeights& quantised,
+std::optional<double> correct_bias(const LayerWeights& exact, LayerWeights& quantized,
                                    const InputPatches& patches, const std::optional<ScaleEntry>& entry);
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-// What layers multiply their weights with: patches of their inputs, drawn from what the model computes on
+// Layers multiply their weights with these: patches of their inputs, drawn from what the model computes on
 // samples.
 #pragma once
 
@@ -22,7 +22,7 @@ class InputPatches {
   void add(const Tensor& input, uint64_t sample_hash);
 
   size_t count() const { return kept_.size(); }
-  // Those of one group of channels: [count(), depth], in the order of their hashes.
+  // Gives the patches of one group of channels, [count(), depth], in the order of their hashes.
   std::vector<float> group(size_t number) const;
 
   static constexpr size_t kMost = 1024, kOfSample = 16;
@@ -50,7 +50,7 @@ class LayerInputs {
   std::optional<Session> session_;
 };
 
-// What a layer is in int8: its weights, and what it multiplies them with.
+// These functions give a layer in int8: its weights, and what it multiplies them with.
 
 // The scale that int8 gives a row of weights: the largest magnitude becomes 127.
 double row_scale(const LayerWeights& layer, size_t output);

@@ -5,7 +5,7 @@
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/passes/build.h"
-#include "vernier/precision/quantised_weights.h"
+#include "vernier/precision/quantized_weights.h"
 #include "vernier/precision/ranged_values.h"
 
 namespace vernier {
@@ -34,7 +34,7 @@ bool has_bias_input(const Node& node) {
                                ops::real_attribute(node, "beta") == 1);
 }
 
-// What is added to each row of a result: a vector with one element for each output.
+// Tells whether this is added to each row of a result: a vector with one element for each output.
 bool is_bias(const Value* value, size_t outputs) {
   return is_constant_float(value) && value->constant->rank() == 1 &&
          value->constant->size() == static_cast<int64_t>(outputs);

@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// Of a Conv, MatMul or Gemm of floats in the main graph.
+// Describes the weights of a Conv, MatMul or Gemm of floats in the main graph.
 struct LayerWeights {
   Node* node = nullptr;
   size_t outputs = 0, depth = 0, groups = 1;  // depth: how many products one output sums up

@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kInt8Max = 127;
 constexpr int kSweeps = 8;
-// Of the mean of H's diagonal: what few patches say of directions that none of them has is not relied on.
+// This share of the mean of H's diagonal is added, because few patches tell nothing of directions that none
+// of them has.
 constexpr double kDamping = 0.01;
 
 void subtract_mean(std::vector<float>& patches, size_t depth) {

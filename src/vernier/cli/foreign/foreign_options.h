@@ -42,9 +42,9 @@ ForeignOption mapped_list(std::vector<std::string> names, std::string meaning,
 ForeignOption ignored(std::vector<std::string> names, OptionValues values, std::string reason);
 ForeignOption refused(std::vector<std::string> names, OptionValues values, std::string reason);
 
-// What is said where int8 is asked for and no ranges are given. The tools make them up of random data.
+// This is said where int8 is asked for without ranges. The tools make them up of random data.
 inline constexpr const char* kNoRanges =
-    "without ranges nothing is quantised that the model does not quantise itself: `vernier calibrate` finds "
+    "without ranges nothing is quantized that the model does not quantize itself: `vernier calibrate` finds "
     "them in data";
 
 // How a tool writes its options.
@@ -54,8 +54,8 @@ struct ForeignTool {
   bool abbreviates = false;    // the beginning of a name stands for it, where it is unique
 };
 
-// What a command line says besides the options of the table. Every tool has --help, -h and Vernier's own
-// --print-only; what follows "--" is for Vernier's command.
+// Holds what a command line says besides the options of the table. Every tool has --help, -h and Vernier's
+// own --print-only; what follows "--" is for Vernier's command.
 struct ForeignArguments {
   CommandWords positional, own;
   std::vector<std::string> notes;  // options that are ignored, with the reason

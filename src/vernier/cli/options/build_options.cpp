@@ -46,7 +46,7 @@ std::vector<ShapeProfile> profiles_of(const Model& model, const BuildArguments& 
   return profiles;
 }
 
-// What the backend takes where no tactic is named: with a plus, no tactic beside it.
+// The backend takes this where no tactic is named: with a plus, no tactic beside it.
 constexpr const char* kOwnChoice = "onednn";
 
 // "+onednn,-winograd": with a plus only these, with a minus all but these.

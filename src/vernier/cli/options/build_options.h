@@ -16,7 +16,7 @@ struct BuildArguments {
   void declare(CLI::App& app);
   // Throws usage_error for what does not fit together, bad_input for what does not fit the model.
   BuildOptions options(const Model& model) const;
-  // What the build timed is kept for the next, if --timing-cache says where.
+  // Keeps what the build timed for the next, if --timing-cache says where.
   void save_timings(const BuildOptions& options) const;
   // Throws usage_error for what a refit takes from the engine.
   void require_none_for_refit() const;

@@ -31,7 +31,7 @@ void declare_ranges(CLI::App& app, CalibrateArguments& to) {
       ->always_capture_default(false);
   app.add_option("--percentile", to.percentile, "share of the values in a range, of --method percentile")
       ->check(CLI::Range(50.0, 100.0));
-  app.add_option("--type", to.type, "what values are quantised to")->check(CLI::IsMember({"int8", "fp8"}));
+  app.add_option("--type", to.type, "what values are quantized to")->check(CLI::IsMember({"int8", "fp8"}));
   app.add_flag("--asymmetric", to.asymmetric,
                "u8 with a zero point for values of both signs, instead of i8 around zero");
   app.add_flag("--all-tensors", to.all_tensors,
@@ -41,7 +41,7 @@ void declare_ranges(CLI::App& app, CalibrateArguments& to) {
 void declare_weights(CLI::App& app, CalibrateArguments& to) {
   app.add_option(
          "--weights", to.weights,
-         "what weights of MatMul and Gemm are quantised to; int4: in blocks, for --int4 of other verbs")
+         "what weights of MatMul and Gemm are quantized to; int4: in blocks, for --int4 of other verbs")
       ->check(CLI::IsMember({"int8", "int4"}));
   app.add_option("--block", to.block, "how many int4 weights of a sum share a scale")
       ->check(CLI::Range(int64_t{2}, int64_t{1} << 20));
@@ -120,7 +120,7 @@ std::map<std::string, std::string> CalibrateArguments::effective(uint64_t seed) 
                                             {"equalise", yes_or_no(adapt.equalise)},
                                             {"learn-rounding", yes_or_no(adapt.learn_rounding)},
                                             {"correct-bias", yes_or_no(adapt.correct_bias)},
-                                            {"tensors", all_tensors ? "all" : "what int8 quantises"},
+                                            {"tensors", all_tensors ? "all" : "what int8 quantizes"},
                                             {"seed", std::to_string(seed)}};
   if (chosen_method() == "percentile" || chosen_method() == kBestMethod)
     all["percentile"] = fmt::format("{}", percentile);

@@ -1,4 +1,4 @@
-// What `vernier calibrate` is asked for.
+// Reads what `vernier calibrate` is asked for.
 #pragma once
 
 #include "vernier/calibrate/weights/adapt_weights.h"

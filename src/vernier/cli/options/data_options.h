@@ -27,7 +27,7 @@ struct DataOptions {
   void add_effective(std::map<std::string, std::string>& options) const;
 };
 
-// What is compared, and how: options of `run`, `diagnose` and `reduce` alike.
+// These options say what is compared, and how: options of `run`, `diagnose` and `reduce` alike.
 struct ComparisonOptions {
   DataOptions data;
   std::vector<std::string> atol, rtol, constant_values;

@@ -8,16 +8,17 @@
 
 namespace vernier {
 
-// Of a runner --cpu or --simulated. Throws usage_error for options of other runners, and for values that are
-// none.
+// Reads the options of a runner --cpu or --simulated. Throws usage_error for options of other runners, and
+// for values that are none.
 BuildOptions engine_options(const RunnerSpec& spec);
 
 // A GPU on a command line.
 inline constexpr const char* kCudaPathOption = "cuda-path";
 
-// What --help says of its options.
+// Gives the text of --help for its options.
 std::string cuda_help();
-// Of a runner --cuda[=GPU]. Throws usage_error, and unsupported where a library or the GPU is missing.
+// Makes the driver of a runner --cuda[=GPU]. Throws usage_error, and unsupported where a library or the GPU
+// is missing.
 std::shared_ptr<const Driver> cuda_driver(const RunnerSpec& spec);
 
 // The simulated accelerator on a command line.
@@ -25,9 +26,9 @@ inline constexpr const char* kLacksOption = "lacks";
 inline constexpr const char* kStreamsOption = "streams";
 inline constexpr const char* kNoCaptureOption = "no-capture";  // of each accelerator
 
-// What --help says of its options.
+// Gives the text of --help for its options.
 std::string simulated_help();
-// Of a runner --simulated[=SEED]. Throws usage_error.
+// Makes the driver of a runner --simulated[=SEED]. Throws usage_error.
 std::shared_ptr<const Driver> simulated_driver(const RunnerSpec& spec);
 
 }  // namespace vernier

@@ -12,7 +12,8 @@ namespace vernier {
 // Throws usage_error if options belong to the runner that it does not take.
 void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_view> allowed);
 
-// Of runners that are child processes; nothing for others. Throws as make_runner does.
+// Reads the options of runners that are child processes; gives nothing for others. Throws as make_runner
+// does.
 std::optional<ProcessOptions> process_options(const RunnerSpec& spec, int threads);
 
 }  // namespace vernier

@@ -19,7 +19,7 @@ struct RunnerSpec {
 
 // The kind of an engine on the simulated accelerator.
 inline constexpr const char* kSimulated = "simulated";
-// That of an engine on a GPU.
+// This names an engine on a GPU.
 inline constexpr const char* kCuda = "cuda";
 // Whether it is an engine of Vernier that is built: on the CPU, or on an accelerator.
 bool is_built_engine(const RunnerSpec& spec);
@@ -39,13 +39,13 @@ inline constexpr const char* kDeterministicOption = "deterministic";
 inline constexpr const char* kForceTacticOption = "force-tactic";
 // Tactics are tried in child processes: an option of engines.
 inline constexpr const char* kIsolateTrialsOption = "isolate-trials";
-// What instruction sets the CPU engine may use: an option of engines, and of the whole process.
+// Limits the instruction sets of the CPU engine: an option of engines, and of the whole process.
 inline constexpr const char* kIsaOption = "isa";
 // Does what --isa asks for, before anything asks the processor. Throws usage_error where engines of one
 // process differ in it, unsupported where the machine lacks the level. With `only_last`, the engine meant is
 // that of the last spec.
 void limit_isa_as_asked(bool only_last);
-// What a report says about it: the faults of all specs, "" if there are none.
+// Gives the text for reports: the faults of all specs, "" if there are none.
 std::string injected_faults();
 // Texts for --help: the options of an engine, those of one that a verb builds, and all about runners.
 std::string engine_help();

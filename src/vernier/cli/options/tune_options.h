@@ -24,9 +24,10 @@ struct TuneVerbOptions {
   void declare(CLI::App& app);
   // Throws usage_error where no target is given, or several are.
   TuneTarget target() const;
-  // What nodes may be computed in, beside what the model declares. `ranges`: int8 has some.
+  // Gives the types that nodes may be computed in, beside those that the model declares. `ranges`: int8 has
+  // some.
   std::vector<ElementType> element_types(bool ranges) const;
-  // Of the engine, as --calibration; "" where it is not given.
+  // Gives an option of the engine, as --calibration; "" where it is not given.
   std::string runner_option(const std::string& name) const;
   // As they are in force, for the report.
   std::map<std::string, std::string> effective() const;

@@ -1,4 +1,4 @@
-// What --check of `polygraphy debug` asks for, where a comparison of ours gives the answer.
+// Reads what --check of `polygraphy debug` asks for, where a comparison of ours gives the answer.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -109,7 +109,7 @@ class RecordedResults {
   CommandWords runs_;
 };
 
-// What --save-inputs, --save-outputs and --validate need of each run.
+// Collects what --save-inputs, --save-outputs and --validate need of each run.
 class Collector {
  public:
   explicit Collector(const PolygraphyCommand& command) : command_(command) {}
@@ -138,7 +138,7 @@ class Collector {
 
   bool is_valid() const { return invalid_.empty(); }
   const std::vector<std::string>& invalid() const { return invalid_; }
-  // What Polygraphy prints of --validate.
+  // Writes what Polygraphy prints of --validate.
   std::string validation_text() const {
     std::string text;
     for (const auto& [output, valid] : validated_)

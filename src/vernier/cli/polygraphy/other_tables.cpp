@@ -17,7 +17,7 @@ void add(CommandWords& words, const char* option, const std::string& value) {
   words.push_back(value);
 }
 
-// What the extension says, where --convert-to does not.
+// Reads the kind from the extension, where --convert-to does not.
 std::string kind_of_output(const PolygraphyCommand& command) {
   if (!command.convert_to.empty()) return command.convert_to;
   return command.output.ends_with(".onnx") ? "onnx" : "trt";

@@ -1,4 +1,4 @@
-// What a command line of Polygraphy asks for, and the commands of Vernier that do the same.
+// Reads what a command line of Polygraphy asks for, and the commands of Vernier that do the same.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ struct PolygraphyBuild {
   std::string stand_in;  // what takes TensorRT's place: "cpu", or "" for none
 };
 
-// What `debug` searches for, and the program that judges each step. Exit statuses are as Polygraphy counts
-// them: without any named, all but 0 fail.
+// Holds what `debug` searches for, and the program that judges each step. Exit statuses are as Polygraphy
+// counts them: without any named, all but 0 fail.
 struct PolygraphyDebug {
   CommandWords check;  // the command and its arguments
   std::vector<int> fail_codes, ignored_codes;
@@ -81,7 +81,7 @@ CommandWords take_check(CommandWords& words);
 // Sets what `debug` needs and the command line leaves open. Throws unsupported and usage_error where a
 // subcommand makes no sense without a program, or without --until.
 void complete_debug(const std::string& name, PolygraphyCommand& command);
-// What `--check polygraphy run` asks for holds for the comparison of ours that stands for it. All that it has
+// Hands what `--check polygraphy run` asks for to the comparison of ours that stands for it. All that it has
 // is taken over; throws unsupported for what such a comparison does not do.
 void obey_check(const std::string& name, PolygraphyCommand& command, ForeignArguments& arguments);
 // Notes on options about steps, where no program is asked and there are none.
@@ -93,7 +93,8 @@ CommandWords engine_option_words(const PolygraphyBuild& build, bool on_cpu);
 bool draws_inputs(const PolygraphyCommand& command);
 // Options that say which inputs are used.
 CommandWords data_words(const PolygraphyCommand& command);
-// What TensorRT becomes: `--tensorrt` or, where it is stood in for, `--cpu`, with its options.
+// Gives the words that TensorRT becomes: `--tensorrt` or, where it is stood in for, `--cpu`, with its
+// options.
 CommandWords tensorrt_words(const PolygraphyBuild& build);
 CommandWords onnxruntime_words(const PolygraphyCommand& command);
 

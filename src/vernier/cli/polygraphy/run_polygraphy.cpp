@@ -131,12 +131,12 @@ bool runs_tensorrt(const std::vector<CommandWords>& commands) {
   });
 }
 
-// What the user should know before it runs.
+// Adds what the user should know before it runs.
 void add_notes(const std::string& name, const PolygraphyCommand& command, ForeignArguments& arguments,
                const std::vector<CommandWords>& commands) {
   auto& notes = arguments.notes;
   notes.insert(notes.end(), command.notes.begin(), command.notes.end());
-  // What is done besides the equivalent.
+  // The notes name what is done besides the equivalent.
   if (command.validate) notes.emplace_back("--validate: NaN or Inf in an output fails");
   for (const auto& [what, file] :
        {std::pair("samples", command.save_inputs), {"results", command.save_results}}) {

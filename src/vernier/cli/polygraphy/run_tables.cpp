@@ -13,7 +13,7 @@ void add_tolerances(CommandWords& to, const CommandWords& words) {
   for (const std::string& word : words) to.push_back(word.starts_with(':') ? word.substr(1) : word);
 }
 
-// Of a list of [OUTPUT:]STATISTIC.
+// Checks a list of [OUTPUT:]STATISTIC.
 void require_elementwise(const CommandWords& words) {
   for (const std::string& word : words) {
     const std::string statistic = word.substr(word.rfind(':') + 1);

@@ -42,8 +42,8 @@ class TrtexecRun {
   }
 
  private:
-  // What `bench` says is said in trtexec's words, but for its audit where types were changed: what ran in
-  // others than asked for is listed by whatever builds the engine.
+  // Says in trtexec's words what `bench` says, except its audit where types were changed: the command that
+  // builds the engine lists what ran in other types than asked for.
   std::vector<CommandWords> with_quiet_bench(std::vector<CommandWords> commands) const {
     const bool builds = command_.load_engine.empty() && commands.size() == 1;
     if (command_.verbose || (builds && command_.changes_types())) return commands;

@@ -1,4 +1,4 @@
-// What a command line of trtexec asks for, and the commands of Vernier that do the same.
+// Reads what a command line of trtexec asks for, and the commands of Vernier that do the same.
 #pragma once
 
 #include <map>
@@ -26,14 +26,14 @@ struct TrtexecCommand {
   std::string workspace, timing_cache, level;
   bool strip_weights = false;
 
-  // What is measured.
+  // The next fields say what is measured.
   SizeTexts shapes;
   size_t used_profile = 0;
   CommandWords data;  // NAME=FILE
   size_t iterations = 10, streams = 1;
   double duration = 3, warm_up = 200;  // seconds, milliseconds
 
-  // What is told of it.
+  // The next fields say what is printed of it.
   size_t average_runs = 10;
   std::vector<double> percentiles = {90, 95, 99};
   bool verbose = false, averages = false, detailed = false;
@@ -57,7 +57,7 @@ std::vector<ForeignOption> trtexec_measuring_options(TrtexecCommand& command);
 // Throws usage_error where no model is given, unsupported for what does not go together here.
 std::vector<CommandWords> vernier_commands(const TrtexecCommand& command, const CommandWords& own);
 
-// What the user should know of them: what the command line asks for and cannot have.
+// Gives what the user should know of them: what the command line asks for and cannot have.
 std::vector<std::string> notes_of(const TrtexecCommand& command);
 
 // `vernier trtexec WORDS`: prints the equivalent command line, runs it, and reports as trtexec does. Gives

@@ -71,7 +71,7 @@ Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
   return std::move(*sample);
 }
 
-// What is measured: built from a model, or loaded from an engine file.
+// Holds the engine that is measured: built from a model, or loaded from a file.
 struct Measured {
   ImportedModel imported;  // of an engine file: its graph, for data to be made for
   std::shared_ptr<const Engine> engine;
@@ -82,7 +82,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// What --engine gives, which is a runner for other verbs; "" for nothing.
+// Gives the file of --engine, which is a runner for other verbs; "" without it.
 std::string engine_file() {
   const RunnerSpec& spec = runner_specs().back();
   if (spec.kind != "engine") return "";

@@ -13,8 +13,8 @@ class DecodingArguments {
  public:
   void declare(CLI::App& app);
   bool given() const { return options_.tokens > 0; }
-  // Of the token in the middle, for which an engine is built and measured as for any sample. `shapes`, if
-  // there are any, say how large batches are.
+  // Gives the sizes of the token in the middle, for which an engine is built and measured as for any sample.
+  // `shapes`, if there are any, say how large batches are.
   InputShapes sizes_of_a_token(const Model& model, const std::vector<InputShapes>& shapes) const;
   // Makes data of that token choose the decoder with a past, where there are two in the model.
   static void choose_branch(const Model& model, NamedData& inputs);

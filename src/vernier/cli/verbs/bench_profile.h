@@ -1,4 +1,4 @@
-// What `bench` measures beside latency.
+// Measures what `bench` tells beside latency.
 #pragma once
 
 #include "vernier/engine/session.h"

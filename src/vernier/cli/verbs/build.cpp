@@ -54,7 +54,7 @@ std::string pipeline_text() {
   return text;
 }
 
-// What the steps without a kernel take at the sizes of a plan: measured on random inputs, once warm.
+// Adds what the steps without a kernel take at the sizes of a plan, measured on random inputs, once warm.
 void add_fallback_costs(BuildReport::Plan& plan, const PreparedPlan& prepared, const Model& model,
                         const std::shared_ptr<const Engine>& engine, uint64_t seed) {
   const auto fallbacks = std::count_if(plan.steps.begin(), plan.steps.end(),
@@ -103,7 +103,7 @@ void describe(BuildReport& report, const std::shared_ptr<const Engine>& built, c
   report.weights = constant_bytes(engine.graph());
 }
 
-// Of the data that were given; none: some are drawn.
+// Gives samples of the data that were given; without data some are drawn.
 std::vector<Sample> samples_for(const Options& options, const Model& model) {
   constexpr size_t kMostSamples = 4;
   std::vector<Sample> samples;

@@ -95,7 +95,7 @@ class CalibrateVerb {
     if (!arguments_.output.empty()) write_text(arguments_.output, scales);
     if (!arguments_.cache.empty())
       write_text(arguments_.cache, tensorrt_cache(scales_of(report_.result), cache_header()));
-    if (!arguments_.qdq.empty()) write_quantised(scales);
+    if (!arguments_.qdq.empty()) write_quantized(scales);
   }
 
   void write_text(const std::string& path, const std::string& text) {
@@ -103,7 +103,7 @@ class CalibrateVerb {
     report_.files.push_back(path);
   }
 
-  void write_quantised(const std::string& scales) {
+  void write_quantized(const std::string& scales) {
     const TemporaryFolder folder;  // plans take ranges from files
     PrecisionOptions precision;
     precision.int8 = true;
@@ -111,11 +111,11 @@ class CalibrateVerb {
     precision.calibration = folder.path() / "scales.json";
     write_file(precision.calibration, scales);
     export_model(typed_model(model(), precision, 0).model, arguments_.qdq);
-    verify_quantised();
+    verify_quantized();
     report_.files.push_back(arguments_.qdq);
   }
 
-  void verify_quantised() {
+  void verify_quantized() {
     if (arguments_.no_verify) {
       report_.checks.push_back(arguments_.qdq + " was not verified: --no-verify");
       return;

@@ -46,7 +46,7 @@ bool asks_tensorrt(const RunnerSpec& spec, const Options& options) {
   return spec.kind == kTensorrtTarget && options.target == kTensorrtTarget;
 }
 
-// What TensorRT says of the file, at the sizes of the data, or of inputs that are drawn.
+// Asks TensorRT about the file, at the sizes of the data, or of inputs that are drawn.
 std::vector<Finding> ask_tensorrt_of(const RunnerSpec& spec, const std::string& path, const Model& model,
                                      const DataOptions& data, uint64_t seed) {
   allow_options(spec, {"runner-option", "timeout"});
@@ -59,7 +59,7 @@ std::vector<Finding> ask_tensorrt_of(const RunnerSpec& spec, const std::string& 
   return findings_of_tensorrt(path, question);
 }
 
-// What the runners of the command line show of themselves on the data, or on inputs that are drawn.
+// Checks what the runners of the command line show on the data, or on inputs that are drawn.
 std::vector<Finding> check_runners(const std::string& path, const Model& model, const Options& options,
                                    const CommonOptions& common, UnloadedRunners& unloaded) {
   DataOptions data;

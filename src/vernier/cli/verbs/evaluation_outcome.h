@@ -1,4 +1,4 @@
-// What `evaluate` and `merge` do with the scores of all samples.
+// Does what `evaluate` and `merge` do with the scores of all samples.
 #pragma once
 
 #include "vernier/cli/options/evaluate_options.h"

@@ -57,14 +57,14 @@ ExportReport describe(const Model& before, const TypedModel& typed, const Option
   report.opset = typed.opset;
   report.opset_before = before.opset("");
   report.casts = typed.casts;
-  report.quantised = typed.quantised;
+  report.quantized = typed.quantized;
   report.notes = typed.plan.notes;
   if (typed.expanded > 0)
     report.notes.push_back(fmt::format(
         "{} operators of ONNX Runtime, on codes for most, are expressed by those of floats", typed.expanded));
   if (const SymmetricCodes& codes = typed.symmetric; codes.all() > 0)
     report.notes.push_back(fmt::format(
-        "what the model quantised became int8 around zero: {} values ({} of them clipped before, as their "
+        "what the model quantized became int8 around zero: {} values ({} of them clipped before, as their "
         "codes "
         "did), {} weights; {} constants, such as biases of INT32, became floats, and {} codes of inputs and "
         "outputs are computed",

@@ -11,7 +11,7 @@ namespace vernier {
 // Makes the runner for a model. Engines of Vernier run in child processes. Throws usage_error for runners
 // that run one model only.
 MakeRunner reduced_runner(const RunnerSpec& spec, const CommonOptions& common);
-// What such a runner promises of its outputs; nothing of runners that are no engines of Vernier.
+// Gives what such a runner promises of its outputs; nothing of runners that are no engines of Vernier.
 std::map<std::string, DerivedBound> bounds_of_reduced(Runner& runner, const NamedData& inputs, uint64_t seed);
 
 // How the engine is run without Vernier. `anonymous`: without the folder of this command.

@@ -1,4 +1,4 @@
-// What engines tell, as reports have it.
+// Turns what engines tell into parts of reports.
 #pragma once
 
 #include "vernier/engine/describe.h"

@@ -86,7 +86,7 @@ class RunCommand {
     try {
       run_models();
     } catch (Error& error) {
-      // What goes wrong in a node while it runs is a matter of the model.
+      // A node that fails while it runs is a matter of the model.
       if (!error.node().empty() && options_.models.size() == 1) error.in_file(options_.models[0]);
       throw;
     }

@@ -21,7 +21,7 @@ namespace vernier {
 
 namespace {
 
-// What is left of the budget then is for racing, and at last for racing in haste.
+// The rest of the budget is for racing, and at last for racing in haste.
 constexpr double kProbing = 0.7, kUnhurried = 0.9;
 
 std::string unit_of(const TuneTarget& target) {
@@ -195,7 +195,7 @@ class TuneCommand {
     return !given.empty() ? given : plans.start() ? "as the options say" : "declared";
   }
 
-  // What every score depends on.
+  // Writes down all that every score depends on.
   std::string tested(const UnitPlans& plans, const TuningData& data) const {
     uint64_t sum = hash_combine(structural_hash(*imported_.model.graph), hash_of(data));
     for (const SearchUnit& unit : plans.units()) {

@@ -56,7 +56,7 @@ TuneReport::Confirmation TuneOutcome::confirmation_of(const PlanScore& held_out)
   return confirmed;
 }
 
-// Of what was chosen for a unit first, then of its other types.
+// Names the type that was chosen for a unit first, then its other types.
 std::string TuneOutcome::text_of(const RacedPlan& raced) const {
   if (!raced.types) return plan_json(plans_.first());
   std::vector<std::string> reasons;

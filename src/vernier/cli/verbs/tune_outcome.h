@@ -1,4 +1,4 @@
-// What a search over precision plans found, as plans in files and as a report.
+// Writes what a search over precision plans found, as plans in files and as a report.
 #pragma once
 
 #include "vernier/report/precision/tune_report.h"

@@ -24,7 +24,7 @@ std::string write_npy(const Tensor& tensor);
 
 // NumPy's .npz files: zip archives with one <name>.npy per tensor.
 
-// What each name should hold; for elements that a file does not type (npy.h).
+// Says what type each name should hold, for elements that a file does not type (npy.h).
 using ElementTypes = std::map<std::string, ElementType>;
 
 // Every member, by name without ".npy". Throws bad_input for anything damaged, and for members that are no

@@ -37,7 +37,7 @@ class SafetensorsFile {
   // Throws bad_input when there is no such value or its content is damaged.
   Datum read(const std::string& name) const;
   std::map<std::string, Datum> read_all() const;
-  // What the file says of itself, the description of the values not included.
+  // Gives what the file says of itself, without the description of the values.
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
 
  private:

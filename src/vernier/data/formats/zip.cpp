@@ -203,7 +203,7 @@ std::string write_zip(const std::vector<std::pair<std::string, std::string>>& me
         members.size() > 0xfffe) {
       throw unsupported("an npz file of 4 GiB or more").advise("use safetensors");
     }
-    // What local and central header share: version, flags, method (stored), time, date, checksum, sizes,
+    // Local and central header share this: version, flags, method (stored), time, date, checksum, sizes,
     // lengths.
     std::string common;
     for (const uint64_t field : {kVersion, kUtf8Names, uint16_t{0}, uint16_t{0}, kFirstOfJanuary1980})

@@ -23,7 +23,7 @@ bool read_number(const std::string& text, Number& value) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-// What is not whole is a value, unless it is a name.
+// A label that is not a whole number is a value, unless it is a name.
 void find_numbers(LabelList& list) {
   double number = 0;
   int64_t whole = 0;

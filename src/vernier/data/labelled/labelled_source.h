@@ -14,11 +14,11 @@
 
 namespace vernier {
 
-// What is known of the rows of a sample.
+// Holds what is known of the rows of a sample.
 struct Label {
   // Classes [rows], classes of elements [rows, …], or values; undefined where there are none.
   Tensor values;
-  // What only metrics in Python read, as JSON: the annotations of an image, a transcript, the name of a file.
+  // Only metrics in Python read this JSON: the annotations of an image, a transcript, the name of a file.
   std::string json;
   std::string file;      // that it comes from
   size_t first_row = 0;  // of all labels of the file

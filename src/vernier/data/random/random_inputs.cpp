@@ -27,7 +27,7 @@ std::string symbols_text(const SymbolValues& symbols) {
   return text;
 }
 
-// What the user leaves open takes the usual sizes.
+// Sizes that the user leaves open are the usual ones.
 std::vector<ShapeSet> shape_sets(const Model& model, const std::vector<InputShapes>& given) {
   const auto choices = shape_choices(model);
   std::vector<ShapeSet> sets;

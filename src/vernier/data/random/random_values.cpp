@@ -10,7 +10,7 @@ struct Limits {
   double low, high;
 };
 
-// What a type can hold of [low, high]; the ends become integers for types that hold only those.
+// Limits [low, high] to what a type can hold; the ends become integers for types that hold only those.
 Limits limit_to(ElementType type, double low, double high) {
   if (type == ElementType::kBool)
     return {std::clamp(std::ceil(low), 0.0, 1.0), std::clamp(std::floor(high), 0.0, 1.0)};
@@ -126,7 +126,7 @@ class Drawing {
 DrawnTensor draw_free(Drawing drawing, ElementType type) {
   if (type == ElementType::kString) return drawing.words();
   if (type == ElementType::kBool) return drawing.uniform(0, 1);
-  // Narrow integers are quantised numbers or pixels; wide ones are counts or codes.
+  // Narrow integers are quantized numbers or pixels; wide ones are counts or codes.
   if (is_integer(type) && element_bits(type) <= 8) return drawing.uniform(-128, 255);
   if (is_integer(type)) return drawing.uniform(0, 7);
   return drawing.uniform(-1, 1);

@@ -15,8 +15,8 @@ namespace {
 
 // In the units of SizeJudge: about a second of the reference on two cores.
 constexpr double kBearableWork = 1e10;
-// Of all attempts together: a model may refuse each for what their sizes have no part in, and say so late.
-// Sizes that grow to what is bearable, linearly or faster, stay below it.
+// All attempts together have this limit, because a model may refuse each for a reason that has nothing to do
+// with sizes, and say so late. Sizes that grow to what is bearable, linearly or faster, stay below it.
 constexpr double kBearableSearch = 3 * kBearableWork;
 
 enum class Axis : uint8_t { kBatch, kSequence, kSide, kOther };

@@ -27,8 +27,9 @@ struct SizeSum {
   void apply(SymbolValues& symbols) const { symbols[total] = symbols.at(first) + symbols.at(second); }
 };
 
-// Those without which inference refuses the model at the sizes `usual`, and with which it does not. `symbols`
-// are the ones that may be part of a sum; of fewer than three, or of too many to try, there is none.
+// Finds the sums without which inference refuses the model at the sizes `usual`, and with which it does not.
+// `symbols` are the ones that may be part of a sum; of fewer than three, or of too many to try, there is
+// none.
 std::vector<SizeSum> size_sums(const Model& model, const SymbolValues& usual,
                                const std::vector<std::string>& symbols);
 

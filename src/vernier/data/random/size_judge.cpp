@@ -112,7 +112,7 @@ void SizeJudge::add_depth(Term& term, const Node& node) {
     return;
   }
   if (second == nullptr || second->empty()) return;
-  // Of weights [outputs, inputs / groups, kernel…]; recurrent ones are [directions, gates * hidden, inputs].
+  // Weights are [outputs, inputs / groups, kernel…]; recurrent ones are [directions, gates * hidden, inputs].
   for (size_t axis = node.op == "ConvTranspose" ? 2 : 1; axis < second->size(); ++axis)
     add_size(term, (*second)[axis]);
   if (node.op == "ConvTranspose") add_size(term, second->front());
@@ -130,8 +130,8 @@ void SizeJudge::add_columns(const Node& node) {
   terms_.push_back(std::move(columns));
 }
 
-// Of the rows of square matrices, by plain loops: a third of the cube of their size, each as long as ten
-// multiplications.
+// Eliminates the rows of square matrices by plain loops: a third of the cube of their size, each as long as
+// ten multiplications.
 void SizeJudge::add_elimination(const Node& node) {
   Term steps{10.0 / 3, {}};
   if (!add_sizes(steps, node.input(0)) || shape_of(node.input(0))->empty()) return;

@@ -22,7 +22,7 @@ struct Flow {
 // Lists with more elements are not taken apart.
 constexpr int64_t kMostElements = 64;
 
-// What is subtracted from scores that a mask hides; half precision allows no more than 65504.
+// This is subtracted from scores that a mask hides; half precision allows no more than 65504.
 constexpr double kHiding = 9e3;
 
 bool is_integral(const Value& input) {

@@ -36,7 +36,7 @@ struct ValueRule {
   std::vector<double> choices;        // kChoices
   bool one_hides = false;             // kMask: a one hides what it covers, so not all may be ones
   std::vector<std::string> why;       // "indices of Gather 'embed'"
-  // Of a list whose elements the graph takes apart: what each of them means. Empty for others.
+  // Each element of a list that the graph splits has a rule of its own. Empty for other lists.
   std::vector<ValueRule> elements;
 
   // Takes over what another use demands.
@@ -46,8 +46,8 @@ struct ValueRule {
 // The rules for all inputs without a default.
 std::map<const Value*, ValueRule> value_rules(const Model& model);
 
-// What one use of a value demands of its elements, for operators where an arbitrary value would be an error
-// or would give NaN. Internal to the room.
+// These functions say what one use of a value demands of its elements, for operators where an arbitrary value
+// would be an error or would give NaN. Internal to the room.
 
 // The demand of `use`, or nothing. Bounds and intervals are about the elements that the node reads.
 std::optional<ValueRule> rule_of_use(const Use& use);

@@ -25,20 +25,20 @@ ElementType narrowest_float(const Graph& graph) {
 }
 
 double own_amplification(const Graph& declared, double relative_l2) {
-  bool quantises = false;
+  bool quantizes = false;
   for_each_graph(declared, [&](const Graph& graph) {
-    for (const auto& node : graph.nodes()) quantises |= node->op == "QuantizeLinear";
+    for (const auto& node : graph.nodes()) quantizes |= node->op == "QuantizeLinear";
   });
-  return quantises ? 0 : relative_l2 / unit_roundoff(narrowest_float(declared));
+  return quantizes ? 0 : relative_l2 / unit_roundoff(narrowest_float(declared));
 }
 
 DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown) {
   // The largest of many elements is the tail of their distribution already.
   constexpr double kOfLargest = kBoundFactor / 2;
-  // What no node rounds (a copy of an input) is rounded once where it is shown.
+  // A value that no node rounds (a copy of an input) is rounded once where it is shown.
   const double relative = std::max(expected.relative_l2, expected.unit_roundoff);
   return {kBoundFactor * relative, kOfLargest * expected.max_abs,
-          std::string(shown.quantised ? "int8" : element_type_short_name(narrowest_float(*shown.graph))), ""};
+          std::string(shown.quantized ? "int8" : element_type_short_name(narrowest_float(*shown.graph))), ""};
 }
 
 namespace {
@@ -100,7 +100,7 @@ std::vector<std::set<std::string>> followed_at_once(const ShownRun& shown, const
   std::vector<std::string> names;
   std::map<std::string, size_t> bytes;
   for (const std::string& name : inner_values) {
-    if (shown.quantised || !reach.knows(name) || reach.has(name)) continue;
+    if (shown.quantized || !reach.knows(name) || reach.has(name)) continue;
     names.push_back(name);
     bytes[name] = kTimes * bytes_as_double(shown, name);
   }
@@ -142,8 +142,8 @@ using Bounds = std::map<std::string, DerivedBound>;  // by output
 // So many times its expected error an output errs that is far beyond its bound.
 constexpr double kFarBeyondExpected = kFarBeyond * kBoundFactor;
 
-// Of outputs that may be far beyond a bound: the expected errors that would be enough for them. An output is
-// rounded once at least, to its type, so that most engines need no bound to be found sound.
+// Gives, for outputs that may be far beyond a bound, the expected errors that would be enough for them. An
+// output is rounded once at least, to its type, so that most engines need no bound to be found sound.
 std::map<std::string, double> sufficient_errors(const Graph& graph,
                                                 const std::map<std::string, double>& needs) {
   std::map<std::string, double> sufficient;
@@ -156,7 +156,7 @@ std::map<std::string, double> sufficient_errors(const Graph& graph,
   return sufficient;
 }
 
-// What an engine is to make of the model, of which nothing is shown. The model outlives it.
+// Describes a run of which nothing is shown. The model outlives it.
 ShownRun unseen(const Model& model) {
   ShownRun shown;
   shown.graph = {std::shared_ptr<const Graph>(), model.graph.get()};
@@ -186,7 +186,7 @@ Bounds exceeded_by(Runner& runner, const Model& model, const NamedData& inputs,
     tested = std::make_unique<RunnerUnderTest>(runner, model, nullptr);
   const ShownRun shown =
       engine != nullptr ? tested->show(inputs, {.values = std::vector<std::string>()}) : unseen(model);
-  if (shown.quantised) return {};
+  if (shown.quantized) return {};
   Bounds exceeded;
   for (const auto& [output, error] : propagated_errors(*tested, shown, inputs, seed, options)) {
     const DerivedBound bound = bound_of(error, shown);

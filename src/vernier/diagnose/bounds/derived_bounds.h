@@ -21,11 +21,11 @@ ElementType narrowest_float(const Graph& graph);
 inline constexpr double kIllConditioned = 1e4;
 
 // How many of the roundings of its own types an output of the declared model is off, by the relative L2 of
-// that from the ideal. What they move so far a sound engine's may, too. 0 where the model quantises: then it
+// that from the ideal. What they move so far a sound engine's may, too. 0 where the model quantizes: then it
 // is not rounding that moves it.
 double own_amplification(const Graph& declared, double relative_l2);
 
-// What roundings explain at most, of an output that is expected to err so.
+// Gives the most that roundings explain of an output that is expected to err so.
 DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown);
 
 // What the roundings that the engine under test promises may make of its outputs on these inputs, by name,
@@ -36,14 +36,14 @@ std::map<std::string, DerivedBound> derived_bounds(EngineUnderTest& tested, cons
                                                    uint64_t seed,
                                                    const std::set<std::string>& inner_values = {});
 
-// The same of an engine of ours. Nothing of other runners, which promise nothing.
+// Gives the same of an engine of ours. Nothing of other runners, which promise nothing.
 std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedData& inputs, uint64_t seed,
                                                     const std::set<std::string>& inner_values = {});
 
-// Of outputs of a runner that err by so much (relative L2 from the declared model): the bounds of those that
-// are far beyond them. An engine of ours has the roundings that it promises, any other those that the types
-// of the model are reason for. What an engine of ours quantises is not judged, for that is no rounding. The
-// model outlives it.
+// Takes the outputs of a runner and by how much they err (relative L2 from the declared model), and gives the
+// bounds of those that are far beyond them. An engine of ours has the roundings that it promises, any other
+// those that the types of the model are reason for. What an engine of ours quantizes is not judged, for that
+// is no rounding. The model outlives it.
 ExceededBounds exceeded_bounds(const Model& model, uint64_t seed);
 
 }  // namespace vernier

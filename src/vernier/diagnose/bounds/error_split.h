@@ -1,4 +1,4 @@
-// What lies between what a model means and what an engine makes of it.
+// Splits the distance between what a model means and what an engine makes of it.
 #pragma once
 
 #include "vernier/diagnose/bounds/propagated_error.h"

@@ -61,7 +61,7 @@ bool ends_in_a_step(const Node& group, size_t output) {
 // Whole numbers, codes as a rule, that a group makes of numbers which nobody sees, some a step off: those
 // beside a tie, and as many more as cross one where sums are kept in units of `part` of a step.
 Tensor with_steps(const Tensor& codes, const ElementErrors& expected, double part, uint64_t seed) {
-  // Of numbers whose tie is within reach of errors so many, at most, come to lie beyond it.
+  // At most this part of the numbers whose tie is within reach of errors comes to lie beyond it.
   constexpr double kCross = 1 / kLargestDeviation;
   const double crossing = std::isfinite(part) ? std::min(1.0, part / 4) : 0;
   const ops::ValueRange range =
@@ -214,7 +214,7 @@ Tensor Perturbation::constant(const Value& value, const Tensor& content) {
   return moved(content, errors, hash_text(value.name, seed_));
 }
 
-// What is made in double is stored in the type that the graph says, where it says one.
+// A value that is made in double is stored in the type that the graph says, where it says one.
 void Perturbation::note(const Value& value, ElementType made) {
   const ElementType said = value.type.is_tensor() ? value.type.tensor.element : ElementType::kUndefined;
   unit_roundoff_ = std::max(unit_roundoff_, vernier::unit_roundoff(is_float(said) ? said : made));

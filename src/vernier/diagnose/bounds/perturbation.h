@@ -9,14 +9,14 @@
 
 namespace vernier {
 
-// What a draw has learnt of nodes for those that follow: how large the errors of a kernel are does not change
-// with errors as small, and working it out takes as long as many runs of the reference.
+// Keeps what a draw has learnt of nodes for those that follow: how large the errors of a kernel are does not
+// change with errors as small, and working it out takes as long as many runs of the reference.
 class KnownErrors {
  public:
   // Bytes that errors of elements may take. Those of nodes for which there is no room are worked out again.
   explicit KnownErrors(size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // Those of the results of a node when it ran for the so-manieth time in a draw; nothing if they are not
+  // Gives the errors of a node's results when it ran for the `run`-th time in a draw; nothing if they are not
   // known, or the results have other sizes.
   std::optional<std::vector<ElementErrors>> of(const Node& node, uint64_t run,
                                                const std::vector<Datum>& results);
@@ -45,7 +45,7 @@ class Perturbation {
       const InterpreterOptions& options,
       std::function<void(const Node&, std::span<const Datum> results)> after = nullptr);
 
-  // Of the widest rounding so far.
+  // Gives the unit roundoff of the widest rounding so far.
   double unit_roundoff() const { return unit_roundoff_; }
   // Elements that were moved so far.
   int64_t elements() const { return elements_; }

@@ -9,7 +9,7 @@
 #include "vernier/diagnose/bounds/declared_weights.h"
 #include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/diagnose/bounds/perturbation.h"
-#include "vernier/diagnose/bounds/quantisation_error.h"
+#include "vernier/diagnose/bounds/quantization_error.h"
 #include "vernier/ops/rounding_traits.h"
 #include "vernier/run/ties.h"
 
@@ -17,7 +17,7 @@ namespace vernier {
 
 namespace {
 
-// Of codes of eight bits, beside the largest of them.
+// Codes of eight bits have this roundoff, beside the largest of them.
 constexpr double kCodeRoundoff = 0.5 / 127;
 
 // Draws where decisions may lie on an edge.
@@ -26,7 +26,7 @@ constexpr size_t kLeastOnEdges = 5, kMostDraws = 24;
 // By value, over draws.
 class Errors {
  public:
-  // What one draw made of values, and how they were without it.
+  // Adds what one draw made of values, and how they were without it.
   void add(const NamedData& quiet, const NamedData& moved, double unit_roundoff) {
     ++draws_;
     for (const auto& [name, before] : quiet) {
@@ -118,32 +118,32 @@ size_t most_draws_of(int64_t elements) {
 // Whether nothing narrower is stored: then values have the same errors whether they were rounded before or
 // not.
 bool rounds_to_float_alone(const ShownRun& shown) {
-  bool quantises = shown.quantised != nullptr;
+  bool quantizes = shown.quantized != nullptr;
   for_each_graph(*shown.graph, [&](const Graph& graph) {
-    for (const auto& node : graph.nodes()) quantises |= vernier::quantises(*node);
+    for (const auto& node : graph.nodes()) quantizes |= vernier::quantizes(*node);
   });
-  return !quantises && narrowest_float(*shown.graph) == ElementType::kFloat;
+  return !quantizes && narrowest_float(*shown.graph) == ElementType::kFloat;
 }
 
-// What kernels do to codes counts in steps of the scales that there are, be they right or not: beside what
-// quantising costs with good ones it explains no more than a few times that.
-void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed,
+// Adds what kernels do to codes. It counts in steps of the scales that there are, be they right or not:
+// beside what quantizing costs with good ones it explains no more than a few times that.
+void add_quantization(const Graph& graph, const NamedData& inputs, uint64_t seed,
                       std::map<std::string, PropagatedError>& errors) {
   constexpr double kMostOfKernels = 2;
   const auto fine = with_needed_scales(graph, inputs);
   const NamedData quiet = reference_outputs(*fine, inputs);
   Errors found;
   for (size_t draw = 0; !found.is_settled(); ++draw)
-    found.add(quiet, run_with_quantisation_noise(*fine, inputs, hash_combine(seed, draw)), kCodeRoundoff);
-  for (const auto& [output, quantising] : std::move(found).result()) {
-    if (quantising.relative_l2 == 0) continue;  // nothing that it is made of is quantised
+    found.add(quiet, run_with_quantization_noise(*fine, inputs, hash_combine(seed, draw)), kCodeRoundoff);
+  for (const auto& [output, quantizing] : std::move(found).result()) {
+    if (quantizing.relative_l2 == 0) continue;  // nothing that it is made of is quantized
     PropagatedError& error = errors[output];
     const auto of_both = [](double plan, double kernels) {
       return std::max(plan, std::min(kernels, kMostOfKernels * plan));
     };
-    error.relative_l2 = of_both(quantising.relative_l2, error.relative_l2);
-    error.max_abs = of_both(quantising.max_abs, error.max_abs);
-    error.unit_roundoff = std::max(error.unit_roundoff, quantising.unit_roundoff);
+    error.relative_l2 = of_both(quantizing.relative_l2, error.relative_l2);
+    error.max_abs = of_both(quantizing.max_abs, error.max_abs);
+    error.unit_roundoff = std::max(error.unit_roundoff, quantizing.unit_roundoff);
   }
 }
 
@@ -203,7 +203,7 @@ std::map<std::string, PropagatedError> propagated_errors(const EngineUnderTest& 
     if (draw == 0) most_draws = most_draws_of(perturbation.elements());
   }
   auto propagated = std::move(errors).result();
-  if (shown.quantised) add_quantisation(*shown.quantised, given, seed, propagated);
+  if (shown.quantized) add_quantization(*shown.quantized, given, seed, propagated);
   return propagated;
 }
 

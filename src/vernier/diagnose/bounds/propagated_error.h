@@ -1,4 +1,4 @@
-// What the roundings of all nodes together make of the outputs.
+// Measures what the roundings of all nodes together make of the outputs.
 #pragma once
 
 #include <set>
@@ -13,7 +13,7 @@ struct PropagatedError {
   double unit_roundoff = 0;  // of the narrowest type that is stored on the way
 };
 
-// What the draws of errors go out from, and how long they go on.
+// Says what the draws of errors start from, and how long they go on.
 struct PropagationOptions {
   const Graph* declared = nullptr;  // of the model, whose weights a plan may have rounded; null: not known
   // By output, relative L2: what an engine was found to err that may be without a fault, over kBoundFactor. A
@@ -34,8 +34,8 @@ struct PropagationOptions {
 
 // By output, and by inner value that is asked for. Runs the reference with a random error in each element of
 // each result, as large as the error model expects it from a kernel of its contract; twice, and up to five
-// times where that says too little. What roundings of one place do to those of another is in that, and so is
-// what the network makes of them.
+// times where that says too little. That includes the effect of roundings of one place on those of another,
+// and what the network makes of them.
 std::map<std::string, PropagatedError> propagated_errors(const EngineUnderTest& tested, const ShownRun& shown,
                                                          const NamedData& inputs, uint64_t seed,
                                                          const PropagationOptions& options = {});

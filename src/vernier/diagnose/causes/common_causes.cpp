@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/ops/op_def.h"
 
 namespace vernier {
@@ -29,7 +29,8 @@ std::optional<std::string> call_of(const std::string& node, const std::map<std::
 
 }  // namespace
 
-void join_wrong_weights(const ShownRun& shown, const SameInputCheck& check, std::vector<Culprit>& culprits) {
+void join_wrong_weights(const ShownRun& shown, const SameInputCheck& check,
+                        std::vector<RootCause>& root_causes) {
   constexpr double kNearlyAll = 0.8;
   constexpr size_t kFewest = 3;
   const size_t kept = SameInputOptions().most;
@@ -45,14 +46,14 @@ void join_wrong_weights(const ShownRun& shown, const SameInputCheck& check, std:
     nodes.insert(nodes.end(), more.begin(), more.end());
   }
   const auto other =
-      static_cast<double>(std::count_if(culprits.begin(), culprits.end(), [](const Culprit& each) {
+      static_cast<double>(std::count_if(root_causes.begin(), root_causes.end(), [](const RootCause& each) {
         return !each.failure.is_explained() || each.failure == FailureClass(47);
       }));
   if (static_cast<double>(wrong) < kNearlyAll * static_cast<double>(std::min(weighted, kept)) ||
       static_cast<double>(wrong) < kNearlyAll * static_cast<double>(check.flagged_nodes.size()) ||
-      other < kNearlyAll * static_cast<double>(culprits.size()))
+      other < kNearlyAll * static_cast<double>(root_causes.size()))
     return;
-  Culprit made;
+  RootCause made;
   made.nodes = std::move(nodes);
   for (const Value* output : shown.graph->outputs) made.values.push_back(output->name);
   made.failure = FailureClass(47);
@@ -65,41 +66,42 @@ void join_wrong_weights(const ShownRun& shown, const SameInputCheck& check, std:
   made.evidence = {
       {"same inputs", static_cast<double>(wrong) / static_cast<double>(weighted), made.sentence}};
   made.repair = repair_of(made);
-  culprits = {std::move(made)};
+  root_causes = {std::move(made)};
 }
 
-void blame_precision_for_epsilons(std::vector<Culprit>& culprits) {
+void blame_precision_for_epsilons(std::vector<RootCause>& root_causes) {
   const FailureClass precision(13), epsilon(5);
   constexpr int64_t kSeveral = 2;
-  const auto is_other = [&](const Culprit& culprit) { return culprit.failure == precision; };
-  if (std::count_if(culprits.begin(), culprits.end(), is_other) < kSeveral) return;
-  for (Culprit& culprit : culprits) {
-    if (culprit.failure != epsilon) continue;
-    culprit.failure = precision;
-    culprit.sentence += ", by the precision that its neighbours are computed in";
-    culprit.repair = repair_of(culprit);
+  const auto is_other = [&](const RootCause& root_cause) { return root_cause.failure == precision; };
+  if (std::count_if(root_causes.begin(), root_causes.end(), is_other) < kSeveral) return;
+  for (RootCause& root_cause : root_causes) {
+    if (root_cause.failure != epsilon) continue;
+    root_cause.failure = precision;
+    root_cause.sentence += ", by the precision that its neighbours are computed in";
+    root_cause.repair = repair_of(root_cause);
   }
 }
 
 void name_custom_operators(const Graph& graph, const std::map<std::string, std::string>& calls,
-                           std::vector<Culprit>& culprits) {
+                           std::vector<RootCause>& root_causes) {
   if (calls.empty()) return;
   size_t inside = 0;
   for (const auto& node : graph.nodes()) inside += call_of(node->name, calls) ? 1 : 0;
   if (2 * inside > graph.nodes().size() && inside > 1) return;
-  for (Culprit& culprit : culprits) {
-    const auto call = culprit.nodes.empty() ? std::nullopt : call_of(culprit.nodes.front(), calls);
+  for (RootCause& root_cause : root_causes) {
+    const auto call = root_cause.nodes.empty() ? std::nullopt : call_of(root_cause.nodes.front(), calls);
     if (!call) continue;
-    if (culprit.failure.is_explained())
-      culprit.rejected.insert(culprit.rejected.begin(),
-                              {culprit.failure, 0, "it is how the operator goes wrong: " + culprit.sentence});
-    culprit.nodes.insert(culprit.nodes.begin(), *call);
-    culprit.failure = FailureClass(45);
-    culprit.confidence = std::max(culprit.confidence, 0.8);
-    culprit.sentence =
+    if (root_cause.failure.is_explained())
+      root_cause.rejected.insert(
+          root_cause.rejected.begin(),
+          {root_cause.failure, 0, "it is how the operator goes wrong: " + root_cause.sentence});
+    root_cause.nodes.insert(root_cause.nodes.begin(), *call);
+    root_cause.failure = FailureClass(45);
+    root_cause.confidence = std::max(root_cause.confidence, 0.8);
+    root_cause.sentence =
         fmt::format("'{}', an operator of the model's own ({}), does not make what its function says", *call,
                     calls.at(*call));
-    culprit.repair = repair_of(culprit);
+    root_cause.repair = repair_of(root_cause);
   }
 }
 
@@ -114,7 +116,7 @@ std::string_view repair_kind_name(Repair::Kind kind) {
   return "none";
 }
 
-Repair repair_of(const Culprit& culprit) {
+Repair repair_of(const RootCause& root_cause) {
   using Kind = Repair::Kind;
   static const std::map<std::string, Repair> known{
       {"B1", {Kind::kPlan, "keep the nodes of this normalisation in float (--keep-fp32)"}},
@@ -141,9 +143,9 @@ Repair repair_of(const Culprit& culprit) {
       {"B21", {Kind::kPlan, "calibrate on the range of all batches, whatever their order"}},
       {"B22", {Kind::kPlan, "calibrate this graph, and keep no scales of another one"}},
       {"B23", {Kind::kPlan, "give the value a scale of its own size, or leave it in float"}},
-      {"B24", {Kind::kRewrite, "quantise the weights with a scale for each channel"}},
-      {"B25", {Kind::kPlan, "quantise the value without symmetry, or leave it in float"}},
-      {"B26", {Kind::kRewrite, "quantise what is joined before it is joined, each with its own scale"}},
+      {"B24", {Kind::kRewrite, "quantize the weights with a scale for each channel"}},
+      {"B25", {Kind::kPlan, "quantize the value without symmetry, or leave it in float"}},
+      {"B26", {Kind::kRewrite, "quantize what is joined before it is joined, each with its own scale"}},
       {"B27", {Kind::kRewrite, "leave the sum in float, or give its branches scales of their own"}},
       {"B28", {Kind::kOption, "run the node as it is simulated, without integer kernels"}},
       {"B29", {Kind::kOption, "use kernels that sum in 32 bits (VNNI), or weights of 7 bits"}},
@@ -162,7 +164,7 @@ Repair repair_of(const Culprit& culprit) {
       {"B47", {Kind::kCaller, "build the engine again, from this model"}},
       {"B48", {Kind::kCaller, "give the input as the model declares it"}},
   };
-  const auto found = known.find(culprit.failure.code());
+  const auto found = known.find(root_cause.failure.code());
   return found == known.end() ? Repair() : found->second;
 }
 

@@ -102,7 +102,7 @@ Members::Members(const FlaggedNode& flagged) : flagged_(flagged) {
   }
 }
 
-// What a group reads and makes has other values inside.
+// Maps values that a group reads and makes to those inside.
 void Members::unfold(const Node& node) {
   if (!ops::is_group(node)) {
     leaves_.push_back(&node);

@@ -35,12 +35,12 @@ class Member {
   ElementType declared(size_t input) const;  // of an operand, in the graph
   ElementType declared_result(size_t output = 0) const;
 
-  // What the node makes of other operands; an undefined one is left out.
+  // Gives what the node makes of other operands; an undefined one is left out.
   Tensors with_inputs(Tensors inputs) const;
   Tensors with_input(size_t index, Tensor input) const;
-  // What a node makes that differs in an attribute. Without a value it has none, so the default holds.
+  // Gives what a node makes that differs in an attribute. Without a value it has none, so the default holds.
   Tensors with_attribute(const std::string& name, std::optional<Attribute> value) const;
-  // What the node makes after `change`, of these operands.
+  // Gives what the node makes after `change`, of these operands.
   Tensors changed(const std::function<void(Node&)>& change, Tensors inputs) const;
   Tensors changed(const std::function<void(Node&)>& change) const { return changed(change, inputs_); }
 
@@ -57,8 +57,8 @@ class Members {
   explicit Members(const FlaggedNode& flagged);
 
   const std::vector<Member>& all() const { return members_; }
-  // What the flagged node makes if that member makes these results; by output, as the engine shows them:
-  // undefined where it shows none, and else of the type that it made.
+  // Gives what the flagged node makes if that member makes these results; by output, as the engine shows
+  // them: undefined where it shows none, and else of the type that it made.
   Tensors results_with(size_t member, const Tensors& results) const;
   // The same if all are sound.
   Tensors sound_results() const;

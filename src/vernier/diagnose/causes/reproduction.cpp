@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLeavesLittle = 0.3;  // of the error: what leaves more is no cause
 
-// Of the values that heal when they are shown, those that the node has nothing to do with.
+// Counts the values that heal when they are shown, but that the node has nothing to do with.
 size_t healing_apart_from(const Node& node, const HypothesisContext& context) {
   std::set<std::string> apart = context.healing;
   for (const auto* values : {&node.inputs, &node.outputs}) {
@@ -113,7 +113,7 @@ std::vector<Simulated> simulated_causes(const FlaggedNode& flagged, const Hypoth
   return all;
 }
 
-// Of the faults that scripts/zoo draws, so many are what is told of them where the cause leaves so much: a
+// Gives the part of the faults drawn by scripts/zoo that are named right where the cause leaves so much: a
 // cause that leaves more than a few percent is often a neighbour of the one that nobody has thought of.
 double share_of_right(double residual) {
   constexpr double kFew = 0.1, kSlope = 2.5;
@@ -153,8 +153,8 @@ void sort_by_residual(std::vector<Simulated>& simulated) {
                    [&](const Simulated& a, const Simulated& b) { return step(a) < step(b); });
 }
 
-// What is left of the error of both runs, if a cause is the same in the other one. One of the same class may
-// be the same with another figure in it, or another of many that fit a few numbers by chance.
+// Gives what is left of the error of both runs, if a cause is the same in the other one. One of the same
+// class may be the same with another figure in it, or another of many that fit a few numbers by chance.
 double residual_of_both(const Simulated& cause, const std::vector<Simulated>& again) {
   constexpr double kOther = 0.2;
   double least = 1;

@@ -16,7 +16,7 @@ namespace {
 // many seconds, as a loop does whose condition never comes true, is given up.
 constexpr double kPatience = 50, kLeastSeconds = 5;
 
-// What rounding may do to each element.
+// Gives what rounding may do to each element.
 std::vector<std::vector<double>> allowances(const FlaggedNode& flagged) {
   std::vector<std::vector<double>> allowed;
   for (const ElementErrors& errors : flagged.expected) {
@@ -63,7 +63,7 @@ CauseTrial::CauseTrial(const FlaggedNode& flagged, const Members& members)
   patience_ = std::max(kLeastSeconds, kPatience * watch.seconds());
   allowed_ = allowances(flagged);
   error_ = bounded_distance(flagged.made, sound_, sound_, allowed_);
-  // What has other sizes than it should cannot be compared with that; all of it is the error.
+  // A result of other sizes than it should have cannot be compared; all of it is the error.
   if (std::isinf(error_)) error_ = bounded_distance(flagged.made, zeros_like(flagged.made), flagged.made);
   for (size_t i = 0; i < sound_.size(); ++i) {
     const Tensor& made = flagged.made[i];
@@ -125,7 +125,7 @@ void CauseTrial::judge(const Tensors& simulated, Simulated& cause) const {
   const double left = bounded_distance(flagged_.made, simulated, sound_, allowed_);
   cause.residual = 1;
   if (!(error_ > 0) || !std::isfinite(left)) return;
-  // What hardly differs from sound results explains no difference from them, however small that is.
+  // A result that hardly differs from sound ones explains no difference from them, however small that is.
   constexpr double kMoves = 0.5;
   if (bounded_distance(simulated, sound_, sound_, allowed_) < kMoves * error_) return;
   cause.residual = std::min(1.0, left / error_);

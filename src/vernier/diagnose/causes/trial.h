@@ -1,4 +1,4 @@
-// What simulated results of a member leave of the error of its flagged node.
+// Measures what simulated results of a member leave of the error of its flagged node.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ class CauseTrial {
 
   // Seconds that a simulation may take.
   double patience() const { return patience_; }
-  // What the flagged node makes if the member makes these results.
+  // Gives what the flagged node makes if the member makes these results.
   Tensors simulated(size_t member, const Tensors& results) const {
     return members_.results_with(member, results);
   }
@@ -26,7 +26,7 @@ class CauseTrial {
   void judge(const Tensors& simulated, Simulated& cause) const;
 
  private:
-  // Those that differ from what is right by more than rounding.
+  // Marks the elements that differ from what is right by more than rounding.
   std::vector<bool> wrong_elements(size_t output, const std::vector<double>& values,
                                    const std::vector<double>& sound) const;
   bool keep_right(size_t output, Tensor& simulated, std::optional<CausePart>& where) const;

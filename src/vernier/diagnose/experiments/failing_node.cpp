@@ -47,7 +47,7 @@ class Search {
           fmt::format("the first {} nodes run, the first {} do not; then the time was over", runs, fails));
       return result;
     }
-    result.culprit = culprit(fails - 1, message, failure);
+    result.root_cause = root_cause(fails - 1, message, failure);
     return result;
   }
 
@@ -70,9 +70,9 @@ class Search {
     }
   }
 
-  Culprit culprit(size_t index, const std::string& message, const std::string& failure) {
+  RootCause root_cause(size_t index, const std::string& message, const std::string& failure) {
     const Node& node = *model_.graph->nodes()[index];
-    Culprit result;
+    RootCause result;
     result.nodes = onnx_nodes_of(node);
     for (const Value* output : node.outputs) {
       if (output != nullptr) result.values.push_back(output->name);
@@ -88,7 +88,7 @@ class Search {
     return result;
   }
 
-  void add_run_alone(const Node& node, Culprit& result) {
+  void add_run_alone(const Node& node, RootCause& result) {
     if (watch_.is_over()) return;
     NamedData operands = inputs_;
     InterpreterOptions options;
@@ -205,7 +205,7 @@ NamedData outputs_of_run(Runner& runner, const NamedData& inputs) {
 }  // namespace
 
 void blame_optimiser(RepairBuilder& repair_builder, const WatchedRunner::Failure& failure,
-                     const NamedData* right, std::optional<Culprit>& culprit, Stopwatch& watch) {
+                     const NamedData* right, std::optional<RootCause>& root_cause, Stopwatch& watch) {
   constexpr const char* kOption = "optimization";
   if (!repair_builder.takes(kOption) || watch.is_over()) return;
   EngineChange change;
@@ -219,21 +219,21 @@ void blame_optimiser(RepairBuilder& repair_builder, const WatchedRunner::Failure
   } catch (const Error&) {
     return;  // it fails by itself
   }
-  if (!culprit) culprit.emplace();
-  culprit->failure = FailureClass(31);
-  culprit->share = 1;
-  culprit->confidence = 0.95;
-  culprit->sentence = fmt::format(
+  if (!root_cause) root_cause.emplace();
+  root_cause->failure = FailureClass(31);
+  root_cause->share = 1;
+  root_cause->confidence = 0.95;
+  root_cause->sentence = fmt::format(
       "its optimiser makes an invalid model of it{}: {}",
-      culprit->nodes.empty() ? "" : fmt::format(" at '{}'", culprit->nodes.front()), failure.message);
-  culprit->evidence.push_back(
+      root_cause->nodes.empty() ? "" : fmt::format(" at '{}'", root_cause->nodes.front()), failure.message);
+  root_cause->evidence.push_back(
       {"without optimisation", distance,
        right == nullptr
            ? std::string("with --optimization disable it runs")
            : fmt::format("with --optimization disable it runs, and is {:.2g} off (root mean square)",
                          distance)});
-  culprit->repair = {Repair::Kind::kOption,
-                     "leave out the optimisations of the graph: " + repair_builder.command(change)};
+  root_cause->repair = {Repair::Kind::kOption,
+                        "leave out the optimisations of the graph: " + repair_builder.command(change)};
 }
 
 }  // namespace vernier

@@ -11,7 +11,7 @@
 namespace vernier {
 
 struct FailingNode {
-  std::optional<Culprit> culprit;
+  std::optional<RootCause> root_cause;
   std::vector<std::string> notes;  // why there is none, or what else was learnt
 };
 
@@ -34,9 +34,9 @@ LoneNodes run_alone(EngineUnderTest& tested, const Model& model, const FlaggedNo
 // An engine that refuses the model: whether its optimiser has made it what it refuses.
 
 // Runs the engine without its optimisations, where it has that option. If it runs then, this is the cause
-// (B31), and leaving them out the repair: `culprit`, which may be nothing, becomes that. `right` are the
+// (B31), and leaving them out the repair: `root cause`, which may be nothing, becomes that. `right` are the
 // outputs that it should have; null if nobody knows.
 void blame_optimiser(RepairBuilder& repair_builder, const WatchedRunner::Failure& failure,
-                     const NamedData* right, std::optional<Culprit>& culprit, Stopwatch& watch);
+                     const NamedData* right, std::optional<RootCause>& root_cause, Stopwatch& watch);
 
 }  // namespace vernier

@@ -11,8 +11,8 @@ struct FlaggedNode {
   const Node* node = nullptr;
   // As the engine saw them, row-major, in their declared types; undefined where one is left out.
   std::vector<Tensor> inputs;
-  // What a sound kernel makes of these, with the error that each element may have. Undefined values where the
-  // engine does not show an output, or the node has none.
+  // Holds what a sound kernel makes of these, with the error that each element may have. Undefined values
+  // where the engine does not show an output, or the node has none.
   std::vector<ElementErrors> expected;
   std::vector<Tensor> made;   // by the engine; undefined likewise
   NumericsContract contract;  // of the kernel, stated or assumed

@@ -7,7 +7,8 @@
 
 namespace vernier {
 
-// What an engine read and made at a flagged node in one run; undefined where it is so in the flagged node.
+// Holds what an engine read and made at a flagged node in one run; undefined where it is so in the flagged
+// node.
 struct Observation {
   std::vector<Tensor> inputs, made;
 };

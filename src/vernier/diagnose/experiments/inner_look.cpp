@@ -55,7 +55,7 @@ class Look {
     result_.inputs_before = job_.other;
   }
 
-  // Of the outputs, by showing inner values.
+  // Measures how much showing inner values changes the outputs.
   double change() const {
     return job_.is_repeatable ? bounded_distance(result_.shown.values, *job_.plain, *job_.right) : 0;
   }
@@ -106,7 +106,7 @@ class Look {
                       result_.check.not_kept));
   }
 
-  // Of what is seen from outside only.
+  // Runs alone the nodes that are seen from outside only.
   void run_nodes_alone() {
     std::vector<FlaggedNode> flagged_nodes;
     for (FlaggedNode& flagged : result_.check.flagged_nodes) {

@@ -1,4 +1,4 @@
-// What goes on inside of an engine on one sample, seen without changing what it computes.
+// Looks at what goes on inside of an engine on one sample, seen without changing what it computes.
 #pragma once
 
 #include "vernier/diagnose/experiments/narrowing.h"

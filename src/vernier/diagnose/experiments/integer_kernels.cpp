@@ -13,7 +13,7 @@ namespace vernier {
 
 namespace {
 
-// What a value holds, if it is known: a constant, or one of the inputs of a group, which has these.
+// Gives the content of a value, if it is known: a constant, or one of the inputs of a group, which has these.
 const Tensor* content_of(const Value* value, std::span<const Tensor> inputs) {
   if (value->is_constant()) return &*value->constant;
   const auto& given = value->graph().inputs;
@@ -22,7 +22,7 @@ const Tensor* content_of(const Value* value, std::span<const Tensor> inputs) {
                                                                                      : nullptr;
 }
 
-// By which the node that makes a value quantises or dequantises, by element or channel; empty: none is known.
+// By which the node that makes a value quantizes or dequantizes, by element or channel; empty: none is known.
 std::vector<double> scales_of(const Value* value, std::string_view op, std::span<const Tensor> inputs) {
   const Node* maker = value == nullptr ? nullptr : value->producer();
   if (maker == nullptr || maker->op != op || maker->input(1) == nullptr) return {};
@@ -43,7 +43,7 @@ bool is_whole(const Value* bias) {
   return type.is_tensor() && type.tensor.element == ElementType::kInt32;
 }
 
-// What a node that quantises at the end would make without rounding.
+// Holds what a node that quantizes at the end would make without rounding.
 struct RealCodes {
   std::vector<double> values;
   double near = 0;  // how far sums in integers may move one

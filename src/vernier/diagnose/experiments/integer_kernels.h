@@ -1,4 +1,4 @@
-// What kernels of integers do, as all of them, to numbers that a model means as reals.
+// Recognises what all kernels of integers do to numbers that a model means as reals.
 #pragma once
 
 #include "vernier/diagnose/experiments/flagged_node.h"
@@ -16,7 +16,7 @@ bool differs_near_ties_alone(const FlaggedNode& flagged);
 void deny_chance_at_ties(FlaggedNode& flagged, size_t output);
 
 // The step of the integers that the sums of a product, or of one in a group, are kept in, where both factors
-// are dequantised; 0 where they are not. Kernels of integers round the bias, and so each sum, to that: 0,
+// are dequantized; 0 where they are not. Kernels of integers round the bias, and so each sum, to that: 0,
 // too, where the bias is an integer already. `inputs` are those of the node, where they are known.
 double integer_sum_step(const Node& node, std::span<const Tensor> inputs = {});
 // The smallest scale by which a node, or the group that it is, makes an output of what it computes; infinite

@@ -25,10 +25,10 @@ class KeptSamples : public DataSource {
     return true;
   }
   const std::vector<Sample>& kept() const { return kept_; }
-  // Those of another sample of the same sizes: nothing of a run on them is right for a run on this one. Where
-  // there is none, its own in another order.
+  // Gives the inputs of another sample of the same sizes: nothing of a run on them is right for a run on this
+  // one. Where there is none, its own in another order.
   NamedData other_inputs(size_t sample) const;
-  // Those of the others, and at last of the sample itself.
+  // Gives the inputs of the others, and at last of the sample itself.
   std::vector<NamedData> beside(size_t sample) const;
 
  private:

@@ -43,7 +43,7 @@ double bound(const Node& node, size_t input, const char* attribute, double other
   return given ? static_cast<double>(*given) : otherwise;
 }
 
-// What lies outside whatever it reads; nothing of operators without such a range.
+// Gives the range that no result leaves, whatever the node reads; nothing for operators without such a range.
 std::optional<Range> range_of(const Node& node, const NamedData& values) {
   if (!node.domain.empty()) return std::nullopt;
   if (node.op == "Clip")

@@ -1,4 +1,4 @@
-// What any engine must keep to, whatever it computes: checks that need no reference.
+// Any engine must keep to these, whatever it computes: checks that need no reference.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ struct RangeViolation {
   std::string text;
 };
 
-// What the first result of a node breaks of the range that its operator has, by the values that are known of
-// what it reads and makes.
+// Tells how the first result of a node breaks the range of its operator, by the values that are known of what
+// it reads and makes.
 std::optional<RangeViolation> range_violation(const Node& node, const NamedData& values);
 
 // Runs the engine on the inputs and judges what it shows of itself:

@@ -14,7 +14,7 @@ namespace vernier {
 
 namespace {
 
-// What comes after needs time, too.
+// Later experiments need time, too.
 constexpr double kPartOfBudget = 0.6;
 // So often in a row an engine may refuse before it is not asked that way any more.
 constexpr int kRefusals = 3;
@@ -90,7 +90,7 @@ class Narrowing {
     return checked;
   }
 
-  // What was sound between the same shown values stays so.
+  // A node that was sound between the same shown values stays so.
   static std::string key_of(const Node& node) {
     std::string key = fmt::format("{} ->", fmt::join(onnx_nodes_of(node), ","));
     for (const Value* value : node.outputs) key += value == nullptr ? "," : value->name + ",";
@@ -124,7 +124,7 @@ class Narrowing {
     return value;
   }
 
-  // Those that are not seen yet, and may be asked for.
+  // Lists the values that are not seen yet, and may be asked for.
   std::vector<std::string> candidates(const std::vector<std::string>& values) const {
     const auto seen = names_of(view_.shown);
     std::vector<std::string> result;

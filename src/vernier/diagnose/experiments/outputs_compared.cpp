@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-const EngineOutputs& OutputsCompared::culprit() const {
+const EngineOutputs& OutputsCompared::root_cause() const {
   const auto fails = [](const EngineOutputs& engine) { return engine.comparison.verdict == Verdict::kFail; };
   auto found = std::find_if(engines.begin(), engines.end(), [&](const EngineOutputs& engine) {
     return fails(engine) && !(engine.failure && engine.outputs.empty());

@@ -11,7 +11,7 @@
 
 namespace vernier {
 
-// Of several engines: which agree with each other, and which stand alone.
+// Tells of several engines which agree with each other, and which stand alone.
 using OutputsBySample = std::map<size_t, NamedData>;
 
 struct ComparedEngine {
@@ -39,11 +39,11 @@ struct OutputsCompared {
   std::vector<EngineOutputs> engines;  // in the order of the job
   OutputsBySample right;               // of what they are compared with
   std::vector<std::string> failures;   // "onnxruntime, sample 3: …"
-  // What these are compared with, held against what came with the data; nothing if nothing came.
+  // Compares the reference of these with what came with the data; nothing if nothing came.
   std::optional<ComparisonResult> expected;
 
   // The engine to look into: the first that runs and is wrong, else the first that fails, else the first.
-  const EngineOutputs& culprit() const;
+  const EngineOutputs& root_cause() const;
 };
 
 // As `run` does it, so that both give the same verdict.

@@ -50,7 +50,7 @@ class Walk {
   }
 
  private:
-  // Of values in batches the batch at hand is held alone.
+  // Only the batch at hand is held of values in batches.
   const Datum* shown_value(const std::string& name) {
     for (const NamedData* held : std::initializer_list<const NamedData*>{&shown_.values, &batch_}) {
       const auto found = held->find(name);
@@ -127,8 +127,8 @@ class Walk {
     return false;
   }
 
-  // What the engine showed is what it has, exactly, where its contract is known. Others may keep a value wide
-  // whose declared type is narrow, and round it only to show it.
+  // Takes what the engine showed for what it has, exactly, where its contract is known. Others may keep a
+  // value wide whose declared type is narrow, and round it only to show it.
   void know(const Node& node, const Value& value, const Datum& shown) {
     errors_.erase(&value);
     if (shown_.contracts.contains(&node) || !shown.is_tensor() || !is_float(shown.tensor.type()) ||
@@ -214,7 +214,7 @@ class Walk {
       errors.error[i] = std::max(errors.error[i], std::min(least, kOfElement * std::abs(values[i])));
   }
 
-  // Of what is not analysed (loops, say) errors may be a part of the whole.
+  // Nodes that are not analysed (loops, say) may err by a part of the whole.
   static bool expect_alike(const std::vector<Datum>& results, FlaggedNode& flagged) {
     constexpr double kRoundings = 160;
     const double part = kRoundings * widest_rounding(*flagged.node);

@@ -36,7 +36,7 @@ SeveralEngines compare_engines(const OutputsCompared& compared, const std::strin
   SeveralEngines result{agreements(engines, against, compared.right), {}};
   for (size_t i = 0; i < engines.size(); ++i) {
     const EngineOutputs& each = compared.engines[i];
-    if (&each == &compared.culprit()) {
+    if (&each == &compared.root_cause()) {
       result.engines[i].first_difference = known;
     } else if (each.comparison.verdict == Verdict::kFail) {
       attempt(engines[i].name, watch, result.notes, [&] {

@@ -1,4 +1,4 @@
-// Of several engines: which agree, and from which node on each of the others goes wrong.
+// Tells of several engines which agree, and from which node on each of the others goes wrong.
 #pragma once
 
 #include "vernier/diagnose/experiments/flagged_node.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "vernier/base/hash.h"
-#include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/causes/distance.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/diagnose/hazards/hazard_signs.h"
 #include "vernier/numeric/ulp.h"
@@ -64,7 +64,7 @@ class Search {
     quiet_ = run(std::nullopt, nullptr);
   }
 
-  std::vector<Culprit> culprits() {
+  std::vector<RootCause> root_causes() {
     constexpr double kTimes = 1000, kMost = 0.5;
     const double error = error_of_outputs();
     if (!(error > std::min(kMost, kTimes * rounding_of(graph_)))) return {};
@@ -78,7 +78,7 @@ class Search {
     const double share = is_shown && !by_noise_ ? share_of_substitution() : share_of_noise(error);
     constexpr double kLeast = 0.3;
     if (share < kLeast) return {};
-    return {culprit(share)};
+    return {root_cause(share)};
   }
 
  private:
@@ -203,19 +203,19 @@ class Search {
     return bounded_distance(left, right, scale);
   }
 
-  Culprit culprit(double share) const {
-    Culprit culprit;
-    culprit.nodes = onnx_nodes_of(*sign_->member);
+  RootCause root_cause(double share) const {
+    RootCause root_cause;
+    root_cause.nodes = onnx_nodes_of(*sign_->member);
     for (const Value* output : sign_->node->outputs) {
-      if (output != nullptr) culprit.values.push_back(output->name);
+      if (output != nullptr) root_cause.values.push_back(output->name);
     }
-    culprit.failure = sign_->failure;
-    culprit.share = share;
-    culprit.confidence = 0.4 + 0.5 * share;
-    culprit.sentence =
+    root_cause.failure = sign_->failure;
+    root_cause.share = share;
+    root_cause.confidence = 0.4 + 0.5 * share;
+    root_cause.sentence =
         fmt::format("not the engine, but the model turns rounding into large errors at '{}': {}",
-                    culprit.nodes.front(), sign_->sentence);
-    culprit.evidence.push_back(
+                    root_cause.nodes.front(), sign_->sentence);
+    root_cause.evidence.push_back(
         {by_noise_ ? "reference with roundings moved" : "substitution", share,
          by_noise_
              ? fmt::format("the reference differs from itself by {:.3g} % of that where each rounding is "
@@ -224,8 +224,8 @@ class Search {
              : fmt::format("with what the engine makes there, the reference makes {:.3g} % of the "
                            "difference of the outputs",
                            100 * share)});
-    culprit.repair = repair_of(culprit);
-    return culprit;
+    root_cause.repair = repair_of(root_cause);
+    return root_cause;
   }
 
   const AmplifierJob& job_;
@@ -241,8 +241,8 @@ class Search {
 
 }  // namespace
 
-std::vector<Culprit> amplifiers(const AmplifierJob& job, Stopwatch& watch) {
-  return Search(job, watch).culprits();
+std::vector<RootCause> amplifiers(const AmplifierJob& job, Stopwatch& watch) {
+  return Search(job, watch).root_causes();
 }
 
 }  // namespace vernier

@@ -17,6 +17,6 @@ struct AmplifierJob {
 
 // The node that turns errors of rounding into those of the outputs; nothing if these are not that large, or
 // rounding does not make them.
-std::vector<Culprit> amplifiers(const AmplifierJob& job, Stopwatch& watch);
+std::vector<RootCause> amplifiers(const AmplifierJob& job, Stopwatch& watch);
 
 }  // namespace vernier

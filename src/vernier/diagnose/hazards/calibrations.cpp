@@ -21,8 +21,8 @@ double mean_distance(const std::vector<double>& a, const std::vector<double>& b)
   return sum;
 }
 
-// What a scale should hold: all of the values, or these and their mirror image.
-double extent(const QuantisationSite& site, double least, double most) {
+// Gives what a scale should hold: all of the values, or these and their mirror image.
+double extent(const QuantizationSite& site, double least, double most) {
   const bool symmetric = site.lowest < 0 && site.zero_points[0] == 0;
   return symmetric ? 2 * std::max(most, -least) : most - least;
 }
@@ -33,13 +33,13 @@ using Extents = std::vector<double>;
 class Calibrations {
  public:
   explicit Calibrations(const CalibrationJob& job) : job_(job) {
-    for (const QuantisationSite& site : job.runs.sites()) {
+    for (const QuantizationSite& site : job.runs.sites()) {
       samples_ = std::max(samples_, site.uses.size());
       if (!site.has_one_scale()) continue;
       sites_.push_back(&site);
       scales_.push_back(std::log(site.scales[0] * (site.highest - site.lowest)));
     }
-    own_ = extents([](const QuantisationSite& site) { return site.use(); });
+    own_ = extents([](const QuantizationSite& site) { return site.use(); });
     off_ = misfit(own_);
   }
 
@@ -61,7 +61,7 @@ class Calibrations {
   template <class Use>
   Extents extents(const Use& use_of_site) const {
     Extents found;
-    for (const QuantisationSite* site : sites_) {
+    for (const QuantizationSite* site : sites_) {
       const ScaleUse use = use_of_site(*site);
       found.push_back(use.largest() > 0 ? std::log(extent(*site, use.least, use.most)) : std::nan(""));
     }
@@ -80,7 +80,7 @@ class Calibrations {
     return sum / static_cast<double>(std::max<size_t>(1, expected.size()));
   }
 
-  // Other inputs must be seen where the inputs themselves are quantised.
+  // Other inputs must be seen where the inputs themselves are quantized.
   bool fits_at_inputs(const Extents& expected) const {
     constexpr double kFits = 0.2;
     for (size_t i = 0; i < sites_.size(); ++i) {
@@ -133,7 +133,7 @@ class Calibrations {
 
   void try_samples() {
     for (size_t sample = 0; sample < samples_ && samples_ > 1; ++sample)
-      offer(21, extents([&](const QuantisationSite& site) { return site.uses.at(sample); }),
+      offer(21, extents([&](const QuantizationSite& site) { return site.uses.at(sample); }),
             fmt::format("the scales fit sample {} alone, and not all that they meet", sample));
   }
 
@@ -142,7 +142,7 @@ class Calibrations {
     if (samples_ < 2) return;
     for (const double keep : {0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99}) {
       offer(
-          21, extents([&](const QuantisationSite& site) {
+          21, extents([&](const QuantizationSite& site) {
             ScaleUse average = site.uses[0];
             for (const ScaleUse& use : site.uses) {
               average.least = keep * average.least + (1 - keep) * use.least;
@@ -154,7 +154,7 @@ class Calibrations {
                       "that they meet",
                       keep));
     }
-    offer(21, extents([&](const QuantisationSite& site) {
+    offer(21, extents([&](const QuantizationSite& site) {
             ScaleUse average;
             for (const ScaleUse& use : site.uses) {
               average.least += use.least / static_cast<double>(site.uses.size());
@@ -168,7 +168,7 @@ class Calibrations {
   // No method takes so many for peaks, at any place.
   bool clips_typical_values() const {
     constexpr double kTypical = 0.3;
-    return std::any_of(sites_.begin(), sites_.end(), [](const QuantisationSite* site) {
+    return std::any_of(sites_.begin(), sites_.end(), [](const QuantizationSite* site) {
       const ScaleUse use = site->use();
       return use.clipped > kTypical * use.count;
     });
@@ -179,7 +179,7 @@ class Calibrations {
     constexpr double kAlike = 0.7, kMost = 0.1;
     if (clips_typical_values()) return std::nullopt;
     std::vector<double> shares, apart;
-    for (const QuantisationSite* site : sites_) {
+    for (const QuantizationSite* site : sites_) {
       const ScaleUse use = site->use();
       shares.push_back(use.clipped / use.elements);
     }
@@ -209,8 +209,8 @@ class Calibrations {
       const auto seen = job_.runs.observe(inputs).uses;
       for (size_t k = 0; k < uses.size(); ++k) uses[k].add(seen[k]);
     }
-    const QuantisationSite* first = job_.runs.sites().data();
-    offer(19, extents([&](const QuantisationSite& site) { return uses[static_cast<size_t>(&site - first)]; }),
+    const QuantizationSite* first = job_.runs.sites().data();
+    offer(19, extents([&](const QuantizationSite& site) { return uses[static_cast<size_t>(&site - first)]; }),
           fmt::format("the scales are those of inputs that are {}", what));
   }
 
@@ -232,7 +232,7 @@ class Calibrations {
 
   // The data in the range that the scale of an input holds.
   void try_reach_of_input() {
-    for (const QuantisationSite* site : sites_) {
+    for (const QuantizationSite* site : sites_) {
       if (!site->is_input()) continue;
       const double low = (site->lowest - site->zero_points[0]) * site->scales[0],
                    high = (site->highest - site->zero_points[0]) * site->scales[0];
@@ -255,7 +255,7 @@ class Calibrations {
   std::optional<SiteCause> unlike_data() const {
     constexpr double kMuchClipped = 0.05, kFarTooLarge = 4;
     std::vector<double> ratios, energies, shares;
-    for (const QuantisationSite* site : sites_) {
+    for (const QuantizationSite* site : sites_) {
       const ScaleUse use = site->use();
       ratios.push_back(site->fit(use));
       energies.push_back(use.lost_by_clipping / use.energy);
@@ -272,7 +272,7 @@ class Calibrations {
 
   const CalibrationJob& job_;
   size_t samples_ = 0;
-  std::vector<const QuantisationSite*> sites_;
+  std::vector<const QuantizationSite*> sites_;
   Extents scales_, own_;
   double off_ = 0, best_ = HUGE_VAL;
   std::optional<SiteCause> found_;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/diagnose/hazards/quantisation_hazards.h"
+#include "vernier/diagnose/hazards/quantization_hazards.h"
 
 namespace vernier {
 
@@ -21,7 +21,7 @@ std::optional<SiteCause> shared_cause(const CalibrationJob& job);
 
 // Ways in which the data of a calibration differ from those that a model is run on.
 
-// What the calibration had is factor * x + offset, of the data x at hand.
+// Maps the data x at hand to factor * x + offset, which the calibration had.
 struct InputMap {
   std::string what;
   double factor = 1, offset = 0;

@@ -1,5 +1,5 @@
-// What came with the data as one more witness, the first among equals: a model that does not make it was
-// exported wrongly, however well engines agree on it.
+// Takes what came with the data as one more witness, the first among equals: a model that does not make it
+// was exported wrongly, however well engines agree on it.
 #pragma once
 
 #include "vernier/diagnose/diagnose.h"
@@ -23,7 +23,7 @@ size_t sample_of_expected(const ComparisonResult& comparison);
 
 // Who is wrong: the values (B48), the model, and from which node on as far as they tell, or what the engine
 // is compared with (B16). Nothing where it makes the values.
-std::optional<Culprit> judge_expected_values(const ExpectedValuesJob& job, Stopwatch& watch);
+std::optional<RootCause> judge_expected_values(const ExpectedValuesJob& job, Stopwatch& watch);
 
 // B16: an engine that another one is compared with is the one that is wrong.
 struct LyingReferenceJob {
@@ -36,8 +36,8 @@ struct LyingReferenceJob {
   uint64_t seed = 1;
 };
 
-// Where and why its nodes make other than they should of what they read, as culprits of class B16; nothing if
-// it is sound.
-std::vector<Culprit> lying_reference(const LyingReferenceJob& job, Stopwatch& watch);
+// Where and why its nodes make other than they should of what they read, as root causes of class B16; nothing
+// if it is sound.
+std::vector<RootCause> lying_reference(const LyingReferenceJob& job, Stopwatch& watch);
 
 }  // namespace vernier

@@ -33,7 +33,7 @@ std::optional<size_t> lost_number(const Pair& pair) {
   return std::nullopt;
 }
 
-// Of those, the one that is meant to be the largest.
+// Finds the lost element that is meant to be the largest.
 double largest_lost(const Pair& pair) {
   double largest = 0;
   for (size_t i = 0; i < pair.made.size(); ++i) {
@@ -247,12 +247,12 @@ class Signs {
   const Node* member_ = nullptr;
 };
 
-// What is no float, and another one than meant.
+// Finds a value that is no float, and another one than meant.
 std::optional<HazardSign> decision(const Node& node, const Value& output, const Pair& pair,
                                    const RunPair& runs, const Surroundings& around) {
-  // What a scale costs is no decision (quantisation_hazards.h).
+  // The cost of a scale is no decision (quantization_hazards.h).
   const Node* maker = around.producer(&output);
-  if (pair.made == pair.meant || (maker != nullptr && quantises(*maker))) return std::nullopt;
+  if (pair.made == pair.meant || (maker != nullptr && quantizes(*maker))) return std::nullopt;
   const bool read_decisions = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value* input) {
     const auto operand = pair_of(input, runs);
     return operand && !is_float(element_type_of(input)) && operand->made != operand->meant;

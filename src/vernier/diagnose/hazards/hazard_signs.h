@@ -1,4 +1,4 @@
-// What gives a hazard away at a node, where the reference with rounding is held against the one without.
+// Signs give a hazard away at a node, where the reference with rounding is held against the one without.
 #pragma once
 
 #include "vernier/diagnose/hazards/ideal_comparison.h"
@@ -17,7 +17,8 @@ struct HazardSign {
   bool overflows = false;  // an event at which a finite number becomes an infinity, or none
 };
 
-// Of the node in the last run; nothing if it only rounds, or only passes on what is wrong already.
+// Gives the sign of the node in the last run; nothing if it only rounds, or only passes on what is wrong
+// already.
 std::optional<HazardSign> hazard_sign(const Node& node, const RunPair& runs, const Surroundings& around);
 
 // Whether the type of the value holds what the value means: no number leaves its range, and none becomes zero

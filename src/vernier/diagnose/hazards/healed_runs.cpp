@@ -30,24 +30,24 @@ HealedRuns::HealedRuns(const Graph& graph) : graph_(graph) {
     if (!site) continue;
     for (const auto& reader : graph.nodes()) {
       if (reader->op != "DequantizeLinear" || reader->input(0) != node->outputs[0]) continue;
-      site->dequantise.push_back(reader.get());
-      quantise_of_[reader.get()] = node.get();
+      site->dequantize.push_back(reader.get());
+      quantize_of_[reader.get()] = node.get();
     }
-    if (!site->dequantise.empty()) sites_.push_back(std::move(*site));
+    if (!site->dequantize.empty()) sites_.push_back(std::move(*site));
   }
 }
 
 std::vector<Tensor> HealedRuns::run(const NamedData& inputs, const Cures& cures) const {
-  std::map<const Node*, const QuantisationSite*> by_node;
-  for (const QuantisationSite& site : sites_) by_node[site.quantise] = &site;
+  std::map<const Node*, const QuantizationSite*> by_node;
+  for (const QuantizationSite& site : sites_) by_node[site.quantize] = &site;
   std::map<const Node*, Tensor> reals;
   InterpreterOptions options;
   options.revise = [&](const Node& node, std::span<const Datum* const> operands,
                        std::vector<Datum>& results) {
     if (const auto cure = cures.find(&node); cure != cures.end())
       reals[&node] = cured(*by_node.at(&node), operands[0]->tensor, cure->second);
-    const auto found = quantise_of_.find(&node);
-    if (found == quantise_of_.end() || !cures.contains(found->second)) return;
+    const auto found = quantize_of_.find(&node);
+    if (found == quantize_of_.end() || !cures.contains(found->second)) return;
     const Tensor& real = reals.at(found->second);
     Tensor& result = results[0].tensor;
     result = real.type() == result.type()
@@ -61,7 +61,7 @@ HealedRuns::Observed HealedRuns::observe(const NamedData& inputs, Ranges* ranges
   Observed seen;
   seen.uses.resize(sites_.size());
   std::map<const Node*, size_t> by_node;
-  for (size_t i = 0; i < sites_.size(); ++i) by_node[sites_[i].quantise] = i;
+  for (size_t i = 0; i < sites_.size(); ++i) by_node[sites_[i].quantize] = i;
   std::map<const Node*, Tensor> reals;
   InterpreterOptions options;
   options.revise = [&](const Node& node, std::span<const Datum* const> operands,
@@ -69,7 +69,7 @@ HealedRuns::Observed HealedRuns::observe(const NamedData& inputs, Ranges* ranges
     if (const auto site = by_node.find(&node); site != by_node.end()) {
       reals[&node] = operands[0]->tensor;
       seen.uses[site->second] = use_of(sites_[site->second], operands[0]->tensor);
-    } else if (const auto found = quantise_of_.find(&node); found != quantise_of_.end()) {
+    } else if (const auto found = quantize_of_.find(&node); found != quantize_of_.end()) {
       const Tensor& real = reals.at(found->second);
       results[0].tensor = Tensor::from_doubles(results[0].tensor.type(), real.dims(), real.to_doubles());
     }

@@ -1,7 +1,7 @@
-// Runs of a model in which places that quantise are taken out, or have better scales.
+// Runs of a model in which places that quantize are taken out, or have better scales.
 #pragma once
 
-#include "vernier/diagnose/hazards/quantisation_sites.h"
+#include "vernier/diagnose/hazards/quantization_sites.h"
 #include "vernier/diagnose/under_test/engine_under_test.h"
 
 namespace vernier {
@@ -12,7 +12,7 @@ class HealedRuns {
   explicit HealedRuns(const Graph& graph);
 
   const Graph& graph() const { return graph_; }
-  const std::vector<QuantisationSite>& sites() const { return sites_; }
+  const std::vector<QuantizationSite>& sites() const { return sites_; }
   // The smallest and the largest that a value of the graph is, in the samples that were measured.
   using Ranges = std::map<const Value*, std::pair<double, double>>;
   const Ranges& ranges() const { return ranges_; }
@@ -32,8 +32,8 @@ class HealedRuns {
   Observed observe(const NamedData& inputs, Ranges* ranges) const;
 
   const Graph& graph_;
-  std::vector<QuantisationSite> sites_;
-  std::map<const Node*, const Node*> quantise_of_;  // of each DequantizeLinear
+  std::vector<QuantizationSite> sites_;
+  std::map<const Node*, const Node*> quantize_of_;  // of each DequantizeLinear
   Ranges ranges_;
 };
 

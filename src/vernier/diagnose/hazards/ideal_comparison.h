@@ -27,7 +27,7 @@ class IdealComparison : public RunPair {
   // Without rounding, and of the last run with it.
   const Tensor* meant(const Value& value) const override;
   const Tensor* made(const Value& value) const override;
-  // What a run with rounding leaves out.
+  // Names what a run with rounding leaves out.
   struct Healed {
     // They compute without rounding on what they read; what they give each other is not rounded either.
     std::set<const Node*> exact;
@@ -38,17 +38,18 @@ class IdealComparison : public RunPair {
   };
   void run(const Healed& healed);
 
-  // Of the run before: how far the outputs are from the ideal ones, in units that are the same for all runs.
+  // Says of the run before how far the outputs are from the ideal ones, in units that are the same for all
+  // runs.
   double distance() const;
   // Relative L2 from the ideal outputs, the largest; infinite where NaN and Inf stand elsewhere.
   static double relative_error(const NamedData& ideal, const NamedData& actual);
   const NamedData& outputs() const { return outputs_; }
   const NamedData& ideal_outputs() const { return ideal_outputs_; }
-  // Of the narrowest float of the graph that is computed.
+  // Gives the unit roundoff of the narrowest float of the graph that is computed.
   static double unit_roundoff(const Graph& graph);
 
  private:
-  // What a node makes without rounding; nothing where it cannot be run by itself.
+  // Gives what a node makes without rounding; nothing where it cannot be run by itself.
   std::vector<Tensor> exact(const Node& node, std::span<const Datum* const> operands) const;
 
   const Graph& graph_;

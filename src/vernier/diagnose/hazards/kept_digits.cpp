@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/causes/distance.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/diagnose/hazards/ideal_comparison.h"
 #include "vernier/diagnose/hypotheses/precision/surroundings.h"
@@ -70,7 +70,7 @@ class Search {
  private:
   double distance() const { return bounded_distance(runs_->outputs(), outputs_, runs_->ideal_outputs()); }
 
-  // What is left of the difference where these nodes do not round.
+  // Gives what is left of the difference where these nodes do not round.
   double residual(size_t begin, size_t end) {
     IdealComparison::Healed healed;
     for (size_t i = begin; i < end; ++i) healed.exact.insert(nodes_[i]);
@@ -95,8 +95,8 @@ std::optional<KeptDigits> kept_digits(const Model& model, const NamedData& input
   return Search(model, inputs, outputs, watch).stretch();
 }
 
-std::vector<Culprit> dropped_casts(const Model& model, const NamedData& inputs, const NamedData& outputs,
-                                   Stopwatch& watch) {
+std::vector<RootCause> dropped_casts(const Model& model, const NamedData& inputs, const NamedData& outputs,
+                                     Stopwatch& watch) {
   const auto& nodes = model.graph->nodes();
   const auto is_cast = [](const auto& node) {
     return has_op(*node, {"Cast"}) && (is_narrow(node->output(0)) != is_narrow(node->input(0)));
@@ -106,32 +106,32 @@ std::vector<Culprit> dropped_casts(const Model& model, const NamedData& inputs, 
   constexpr size_t kFew = 6;
   if (!kept || kept->nodes.size() > kFew || std::none_of(kept->nodes.begin(), kept->nodes.end(), is_cast))
     return {};
-  Culprit culprit = culprit_of(*kept);
-  culprit.failure = FailureClass(14);
-  culprit.sentence = "a Cast is not executed: " + culprit.sentence;
-  culprit.repair = repair_of(culprit);
-  return {culprit};
+  RootCause root_cause = root_cause_of(*kept);
+  root_cause.failure = FailureClass(14);
+  root_cause.sentence = "a Cast is not executed: " + root_cause.sentence;
+  root_cause.repair = repair_of(root_cause);
+  return {root_cause};
 }
 
-Culprit culprit_of(const KeptDigits& kept) {
-  Culprit culprit;
+RootCause root_cause_of(const KeptDigits& kept) {
+  RootCause root_cause;
   for (const Node* node : kept.nodes) {
-    for (const std::string& name : onnx_nodes_of(*node)) culprit.nodes.push_back(name);
-    if (node->output(0) != nullptr) culprit.values.push_back(node->output(0)->name);
+    for (const std::string& name : onnx_nodes_of(*node)) root_cause.nodes.push_back(name);
+    if (node->output(0) != nullptr) root_cause.values.push_back(node->output(0)->name);
   }
-  culprit.share = 1 - kept.residual;
-  culprit.confidence = 1 - kept.residual;
-  const bool many = culprit.nodes.size() > 1;
-  culprit.sentence =
-      fmt::format("what '{}'{} makes is not rounded to the types that the model declares",
-                  culprit.nodes.front(), many ? fmt::format(" and {} more", culprit.nodes.size() - 1) : "");
-  culprit.evidence.push_back(
+  root_cause.share = 1 - kept.residual;
+  root_cause.confidence = 1 - kept.residual;
+  const bool many = root_cause.nodes.size() > 1;
+  root_cause.sentence = fmt::format("what '{}'{} makes is not rounded to the types that the model declares",
+                                    root_cause.nodes.front(),
+                                    many ? fmt::format(" and {} more", root_cause.nodes.size() - 1) : "");
+  root_cause.evidence.push_back(
       {"reference without roundings", kept.residual,
        fmt::format("the reference, in which '{}'{} keep their digits, makes the outputs but for {:.3g} % of "
                    "the difference",
-                   culprit.nodes.front(), many ? fmt::format(" to '{}'", culprit.nodes.back()) : "",
+                   root_cause.nodes.front(), many ? fmt::format(" to '{}'", root_cause.nodes.back()) : "",
                    100 * kept.residual)});
-  return culprit;
+  return root_cause;
 }
 
 }  // namespace vernier

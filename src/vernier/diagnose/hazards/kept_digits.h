@@ -20,12 +20,12 @@ struct KeptDigits {
 std::optional<KeptDigits> kept_digits(const Model& model, const NamedData& inputs, const NamedData& outputs,
                                       Stopwatch& watch);
 
-// A Cast that is not executed, as a culprit: digits are kept over a few nodes with a Cast among them. An
+// A Cast that is not executed, as a root cause: digits are kept over a few nodes with a Cast among them. An
 // engine that keeps them everywhere only computes better than it has to.
-std::vector<Culprit> dropped_casts(const Model& model, const NamedData& inputs, const NamedData& outputs,
-                                   Stopwatch& watch);
+std::vector<RootCause> dropped_casts(const Model& model, const NamedData& inputs, const NamedData& outputs,
+                                     Stopwatch& watch);
 
 // The nodes, with the evidence; the class is for the caller to say.
-Culprit culprit_of(const KeptDigits& kept);
+RootCause root_cause_of(const KeptDigits& kept);
 
 }  // namespace vernier

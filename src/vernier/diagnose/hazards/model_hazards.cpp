@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "vernier/check/check.h"
-#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/diagnose/hazards/hazard_signs.h"
 #include "vernier/diagnose/hazards/widened_model.h"
@@ -54,25 +54,26 @@ std::vector<std::string> names_of(const HazardSign& sign) {
   return names;
 }
 
-Culprit culprit_of(const HazardSign& sign, double before, double after, double share, bool planned) {
-  Culprit culprit;
-  culprit.nodes = names_of(sign);
+RootCause root_cause_of(const HazardSign& sign, double before, double after, double share, bool planned) {
+  RootCause root_cause;
+  root_cause.nodes = names_of(sign);
   for (const Value* output : sign.node->outputs) {
-    if (output != nullptr) culprit.values.push_back(output->name);
+    if (output != nullptr) root_cause.values.push_back(output->name);
   }
-  culprit.failure = sign.failure;
-  culprit.share = share;
-  culprit.confidence = 0.5 + 0.5 * std::min(1.0, share);
-  culprit.sentence = fmt::format("not the engine, but {} is at fault at '{}': {}",
-                                 planned ? "the precision that its plan asks for" : "the model as declared",
-                                 culprit.nodes.front(), sign.sentence);
-  culprit.evidence.push_back({"model in wide arithmetic", share, sign.sentence});
-  culprit.evidence.push_back(
+  root_cause.failure = sign.failure;
+  root_cause.share = share;
+  root_cause.confidence = 0.5 + 0.5 * std::min(1.0, share);
+  root_cause.sentence =
+      fmt::format("not the engine, but {} is at fault at '{}': {}",
+                  planned ? "the precision that its plan asks for" : "the model as declared",
+                  root_cause.nodes.front(), sign.sentence);
+  root_cause.evidence.push_back({"model in wide arithmetic", share, sign.sentence});
+  root_cause.evidence.push_back(
       {"counterfactual", share,
        fmt::format("where '{}' is right, the error of the outputs falls from {:.3g} to {:.3g}",
-                   culprit.nodes.front(), before, after)});
-  culprit.repair = repair_of(culprit);
-  return culprit;
+                   root_cause.nodes.front(), before, after)});
+  root_cause.repair = repair_of(root_cause);
+  return root_cause;
 }
 
 class Search {
@@ -86,7 +87,7 @@ class Search {
         only_overflows_(only_overflows),
         watch_(watch) {}
 
-  std::vector<Culprit> culprits() {
+  std::vector<RootCause> root_causes() {
     const double first = runs_.distance();
     const double relative = IdealComparison::relative_error(runs_.ideal_outputs(), runs_.outputs());
     if (!(first > 0) || !(relative > least_of_events(unit_))) return {};
@@ -94,22 +95,22 @@ class Search {
     double left = first;
     constexpr size_t kTrials = 16;
     constexpr double kNoticed = 0.1;
-    std::vector<Culprit> found;
+    std::vector<RootCause> found;
     for (size_t i = 0; i < kTrials && left > kNoticed * first && !watch_.is_over(); ++i) {
       const auto sign = next(amplified);
       if (!sign) break;
       const double now = watch_.time("counterfactual", 1, [&] { return distance_without(*sign); });
       const double share = (left - now) / first;
       if (share >= kNoticed && sign->overflows) to_widen_.merge(overflowing_);
-      if (share >= kNoticed) found.push_back(culprit_of(*sign, left, now, share, planned_));
+      if (share >= kNoticed) found.push_back(root_cause_of(*sign, left, now, share, planned_));
       left = std::min(left, now);
     }
     std::stable_sort(found.begin(), found.end(),
-                     [](const Culprit& a, const Culprit& b) { return a.share > b.share; });
+                     [](const RootCause& a, const RootCause& b) { return a.share > b.share; });
     return found;
   }
 
-  // After culprits(), the nodes that overflow by a part of the error, and those that read what they make.
+  // After root causes(), the nodes that overflow by a part of the error, and those that read what they make.
   const std::set<std::string>& to_widen() const { return to_widen_; }
 
  private:
@@ -145,16 +146,16 @@ class Search {
   std::set<std::string> overflowing_, to_widen_;  // of the last sign; of all that count
 };
 
-// What the lint says of the same nodes.
-void add_findings(const Model& model, std::vector<Culprit>& culprits) {
-  if (culprits.empty()) return;
+// Adds what the lint says of the same nodes.
+void add_findings(const Model& model, std::vector<RootCause>& root_causes) {
+  if (root_causes.empty()) return;
   for (const Finding& finding : check(model, {})) {
     const std::string code = finding.rule.substr(0, finding.rule.find('-'));
-    for (Culprit& culprit : culprits) {
+    for (RootCause& root_cause : root_causes) {
       const bool same =
-          std::find(culprit.nodes.begin(), culprit.nodes.end(), finding.node) != culprit.nodes.end();
-      if (same && code == culprit.failure.code())
-        culprit.evidence.push_back({"check", finding.effect, finding.message});
+          std::find(root_cause.nodes.begin(), root_cause.nodes.end(), finding.node) != root_cause.nodes.end();
+      if (same && code == root_cause.failure.code())
+        root_cause.evidence.push_back({"check", finding.effect, finding.message});
     }
   }
 }
@@ -174,32 +175,32 @@ bool is_widened(const HazardJob& job, const std::string& name) {
 
 // The cure of all that overflows in the types of the model, tried on the model.
 void add_widening(const HazardJob& job, const std::set<std::string>& nodes, const NamedData& ideal,
-                  double before, std::vector<Culprit>& culprits) {
+                  double before, std::vector<RootCause>& root_causes) {
   const auto patterns = patterns_of(nodes);
   const auto evidence =
       nodes.empty() ? std::nullopt : widened_model(job.model, patterns, job.inputs, ideal, before);
   if (!evidence) return;
   const std::string option = widening_option(patterns);
-  for (Culprit& culprit : culprits) {
-    if (!nodes.contains(culprit.nodes.front())) continue;
-    culprit.evidence.push_back(*evidence);
-    culprit.repair.sentence += fmt::format("; tried: vernier export MODEL {} -o widened.onnx", option);
+  for (RootCause& root_cause : root_causes) {
+    if (!nodes.contains(root_cause.nodes.front())) continue;
+    root_cause.evidence.push_back(*evidence);
+    root_cause.repair.sentence += fmt::format("; tried: vernier export MODEL {} -o widened.onnx", option);
   }
 }
 
-// What the model as declared loses, in whatever an engine of it makes. `before`: how far its outputs are from
-// the ideal ones.
-std::vector<Culprit> declared_hazards(const HazardJob& job, IdealComparison& declared, double unit,
-                                      bool only_overflows, double before, Stopwatch& watch) {
+// Finds what the model as declared loses, in whatever an engine of it makes. `before`: how far its outputs
+// are from the ideal ones.
+std::vector<RootCause> declared_hazards(const HazardJob& job, IdealComparison& declared, double unit,
+                                        bool only_overflows, double before, Stopwatch& watch) {
   Search search(declared, unit, false, only_overflows, watch);
-  auto culprits = search.culprits();
-  if (!watch.is_over()) add_widening(job, search.to_widen(), declared.ideal_outputs(), before, culprits);
-  return culprits;
+  auto root_causes = search.root_causes();
+  if (!watch.is_over()) add_widening(job, search.to_widen(), declared.ideal_outputs(), before, root_causes);
+  return root_causes;
 }
 
 }  // namespace
 
-std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
+std::vector<RootCause> model_hazards(const HazardJob& job, Stopwatch& watch) {
   const NamedData given = job.shown.given(job.inputs);
   const NamedData ideal = watch.time("model in wide arithmetic", 1, [&] {
     return reference_outputs(*job.model.graph, job.inputs, {.mode = ReferenceMode::kIdeal});
@@ -208,39 +209,40 @@ std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
   const double error = IdealComparison::relative_error(ideal, job.outputs);
   // Eight bits of a scale are as good as eight of a mantissa.
   const auto& nodes = job.model.graph->nodes();
-  const bool is_quantised =
-      std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return quantises(*node); });
+  const bool is_quantized =
+      std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return quantizes(*node); });
   const double of_floats = IdealComparison::unit_roundoff(*job.model.graph);
-  const double unit = std::max(of_floats, is_quantised ? 0x1p-8 : 0.0);
+  const double unit = std::max(of_floats, is_quantized ? 0x1p-8 : 0.0);
   // One that keeps more digits is spared what overflows a narrow type; the next one is not.
   const bool is_better = !(error > least_of_events(unit));
   if (is_better && of_floats <= unit_roundoff(ElementType::kFloat)) return {};
   IdealComparison declared = watch.time(
       "model in wide arithmetic", 2, [&] { return IdealComparison(*job.model.graph, job.inputs, nullptr); });
   const double of_model = IdealComparison::relative_error(declared.ideal_outputs(), declared.outputs());
-  auto culprits = declared_hazards(job, declared, unit, is_better, of_model, watch);
+  auto root_causes = declared_hazards(job, declared, unit, is_better, of_model, watch);
   if (is_better) {
-    std::erase_if(culprits, [&](const Culprit& culprit) { return is_widened(job, culprit.nodes.front()); });
-    for (Culprit& culprit : culprits)
-      culprit.evidence.push_back(
+    std::erase_if(root_causes,
+                  [&](const RootCause& root_cause) { return is_widened(job, root_cause.nodes.front()); });
+    for (RootCause& root_cause : root_causes)
+      root_cause.evidence.push_back(
           {"engine", error,
            fmt::format(
                "this engine keeps more digits than the model declares, and is off by {:.2g} where the "
                "model as declared is by {}",
                error, std::isfinite(of_model) ? fmt::format("{:.2g}", of_model) : "NaN or Inf")});
   }
-  // What the model makes itself, its plan need not answer for.
+  // A plan need not answer for what the model makes itself.
   constexpr double kMore = 4;
   const bool by_plan =
       !is_better && job.shown.graph.get() != job.model.graph.get() && error > kMore * of_model;
-  if (culprits.empty() && by_plan && !watch.is_over()) {
+  if (root_causes.empty() && by_plan && !watch.is_over()) {
     IdealComparison planned(*job.shown.graph, given, &job.shown.roundings);
-    culprits =
+    root_causes =
         Search(planned, std::max(unit, IdealComparison::unit_roundoff(*job.shown.graph)), true, false, watch)
-            .culprits();
+            .root_causes();
   }
-  add_findings(job.model, culprits);
-  return culprits;
+  add_findings(job.model, root_causes);
+  return root_causes;
 }
 
 bool rounds_less(const HazardJob& job) {

@@ -1,6 +1,6 @@
-// What is wrong where the engine is sound: the types of the model, or of an engine's plan, lose what the
-// model means. A hazard is a node at which the reference that rounds departs from the one that does not by
-// more than rounding; it is proven by taking the node's results from the latter.
+// Finds what is wrong where the engine is sound: the types of the model, or of an engine's plan, lose what
+// the model means. A hazard is a node at which the reference that rounds departs from the one that does not
+// by more than rounding; it is proven by taking the node's results from the latter.
 #pragma once
 
 #include "vernier/diagnose/diagnosis.h"
@@ -18,7 +18,7 @@ struct HazardJob {
 
 // By rank. Where the outputs of the engine are what the model means, but for what types of so many digits
 // make of a healthy model, only what overflows in the types that the model declares.
-std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch);
+std::vector<RootCause> model_hazards(const HazardJob& job, Stopwatch& watch);
 
 // Whether the engine only rounds less often than the types of values say, where no Cast asks for it, or where
 // these types end before what the model means: it is nearer to that than the model as declared is.

@@ -11,7 +11,8 @@ namespace vernier {
 std::set<std::string> nodes_to_widen(const std::set<const Node*>& chain, const RunPair& runs,
                                      const Surroundings& around);
 
-// What --keep-fp32 takes for the nodes: their names, or, of many, what these have in common.
+// Gives the patterns that --keep-fp32 takes for the nodes: their names, or, of many, what these have in
+// common.
 std::set<std::string> patterns_of(const std::set<std::string>& nodes);
 
 // "--keep-fp32 'a,b'"

@@ -8,7 +8,7 @@ namespace vernier {
 
 namespace {
 
-// Of one axis: by index, how many elements are wrong, and how many would be others.
+// Counts along one axis, by index, how many elements are wrong, and how many would be others.
 struct Counts {
   std::vector<int64_t> wrong, changes;
 };

@@ -9,16 +9,17 @@
 
 namespace vernier {
 
-// What is known beside the flagged node itself.
+// Holds what is known beside the flagged node itself.
 struct HypothesisContext {
   const Graph& graph;  // that the flagged node is a node of
-  // What the engine made elsewhere in the run; null if nobody shows it. Inputs and constants are known.
+  // Gives what the engine made elsewhere in the run; null if nobody shows it. Inputs and constants are known.
   std::function<const Tensor*(const Value&)> value;
-  // What a sound kernel would have made of what the engine read at the flagged node in the run before, which
-  // was on other inputs; by output, undefined where nothing is known of it. Null if there was no such run.
+  // Gives what a sound kernel would have made of what the engine read at the flagged node in the run before,
+  // which was on other inputs; by output, undefined where nothing is known of it. Null if there was no such
+  // run.
   std::function<Tensors()> sound_before;
-  // What the engine read and made at the flagged node in so many further runs, or fewer. Null: it runs no
-  // more.
+  // Gives what the engine read and made at the flagged node in so many further runs, or fewer. Null: it runs
+  // no more.
   std::function<std::vector<Observation>(size_t most)> observe = nullptr;
   // Values that make the engine right when they are shown: what is fused over them comes apart.
   std::set<std::string> healing = {};
@@ -32,7 +33,8 @@ struct Proposal {
   FailureClass failure;
   // Completes "What it made is what comes out if ...": "the upper bound of 6 is lost".
   std::string what;
-  // What the member makes then, floats unrounded. Throws what the reference throws: then it is no cause.
+  // Gives what the member makes then, floats unrounded. Throws what the reference throws: then it is no
+  // cause.
   std::function<Tensors()> simulate;
   // Where it lies: inputs or outputs of the model, if not at the member.
   std::vector<std::string> values = {};
@@ -44,16 +46,16 @@ struct Proposal {
   bool of_whole = false;
   // Whether it takes seconds, or more runs of the engine: not where another cause explains nearly all.
   bool is_costly = false;
-  // What it leaves of some of the elements, where that was looked at. What leaves little is simulated first,
-  // as time may be over before all is.
+  // Says how much it leaves of some of the elements, where that was looked at. A proposal that leaves little
+  // is simulated first, as time may be over before all is.
   double screened = 1;
 };
 
 // Which output of the flagged node a result of the member is. Nothing else that a group computes lies in
 // memory.
 std::optional<size_t> stored_output(const Member& member, size_t result, const FlaggedNode& flagged);
-// What the engine made in place of that result, of the sizes that it should have. Null where it is not shown,
-// or not whole.
+// Gives what the engine made in place of that result, of the sizes that it should have. Null where it is not
+// shown, or not whole.
 const Tensor* made_in_place(const Member& member, size_t result, const FlaggedNode& flagged);
 
 struct Hypothesis {
@@ -120,9 +122,9 @@ void propose_parts(const Member&, const FlaggedNode&, const HypothesisContext&, 
 void propose_other_values(const Member&, const FlaggedNode&, const HypothesisContext&,
                           std::vector<Proposal>&);
 void propose_refits(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
-void propose_quantised_parameters(const Member&, const FlaggedNode&, const HypothesisContext&,
+void propose_quantized_parameters(const Member&, const FlaggedNode&, const HypothesisContext&,
                                   std::vector<Proposal>&);
-void propose_quantised_rounding(const Member&, const FlaggedNode&, const HypothesisContext&,
+void propose_quantized_rounding(const Member&, const FlaggedNode&, const HypothesisContext&,
                                 std::vector<Proposal>&);
 void propose_saturating_sums(const Member&, const FlaggedNode&, const HypothesisContext&,
                              std::vector<Proposal>&);

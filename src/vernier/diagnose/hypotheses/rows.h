@@ -6,13 +6,13 @@
 
 namespace vernier {
 
-// What is right, and what was made, row after row.
+// Holds what is right, and what was made, row after row.
 struct Rows {
   std::vector<double> right, made;
   size_t count = 0, size = 0;
 
   double distance(size_t made_row, size_t right_row) const;
-  // Of the right rows, that which stands in each place.
+  // Gives the right row that stands in each place.
   std::vector<size_t> order() const;
   // The right rows in that order.
   std::vector<double> taken(const std::vector<size_t>& order) const;

@@ -5,8 +5,8 @@
 
 namespace vernier {
 
-// What a caller does wrong costs nothing to do right, options little, and a few nodes in float not much more;
-// a rewritten model is one more file to keep; all nodes in float cost the most.
+// A caller's fault costs nothing to put right, options cost little, and a few nodes in float not much more; a
+// rewritten model is one more file to keep; all nodes in float cost the most.
 std::vector<RepairCandidate> repair_candidates(const RepairContext& context) {
   std::vector<RepairCandidate> candidates;
   correct_caller(context, candidates);

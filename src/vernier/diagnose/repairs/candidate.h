@@ -19,7 +19,7 @@ struct RepairCandidate {
   std::function<bool(Model& model)> rewrite = nullptr;
   std::function<std::optional<PrecisionPlan>(const PrecisionPlan& plan)> plan = nullptr;
   std::map<std::string, std::string> options = {};
-  // What the caller has to do with the inputs of a sample, or with the outputs of a run.
+  // Says what the caller has to do with the inputs of a sample, or with the outputs of a run.
   std::function<NamedData(const NamedData& inputs)> inputs = nullptr;
   std::function<void(Trace& trace)> outputs = nullptr;
   // How the caller has to run a sample, where one run as it is will not do.
@@ -31,18 +31,18 @@ struct RepairCandidate {
   double preserves_within = 1e-6;
 };
 
-// What candidates are made of.
+// Holds what candidates are made of.
 struct RepairContext {
   const Model& model;
   FailureClass failure;
-  std::vector<std::string> nodes;   // of the culprits of that class, the most likely of each first
+  std::vector<std::string> nodes;   // of the root causes of that class, the most likely of each first
   std::vector<std::string> values;  // inputs and outputs, where the fault lies outside of the graph
   const NamedData& inputs;          // of the sample that candidates are chosen on
   const RepairBuilder& repair_builder;
   bool has_plan = false;  // whether the engine can be built with another precision plan
 };
 
-// Those that suit the class, the cheapest first.
+// Gives the candidates that suit the class, the cheapest first.
 std::vector<RepairCandidate> repair_candidates(const RepairContext& context);
 
 // The families of which it makes them, one a file. Each adds what suits the context.

@@ -31,7 +31,7 @@ class ChangedRunner : public Runner {
     return trace;
   }
   std::vector<double> time(const NamedData& inputs, size_t runs) override {
-    // What the engine itself takes is not all that it takes then.
+    // The time of the engine itself is not all then.
     if (candidate_.run || candidate_.starts_anew) throw unsupported("only the caller can time what he does");
     return runner_->time(given(inputs), runs);
   }

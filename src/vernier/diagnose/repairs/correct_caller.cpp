@@ -1,4 +1,4 @@
-// What a caller can do wrong with inputs and outputs, undone: verified by feeding what is right.
+// Undoes what a caller can do wrong with inputs and outputs, verified by feeding what is right.
 #include <algorithm>
 
 #include "vernier/diagnose/repairs/candidate.h"

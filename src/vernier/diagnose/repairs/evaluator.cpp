@@ -45,7 +45,7 @@ double error_of(const TensorComparison& tensor) {
 
 }  // namespace
 
-// What is right of a sample is computed once, however many engines are measured by it.
+// Computes the right outputs of a sample once, however many engines are measured by it.
 class Evaluator::Remembered : public Runner {
  public:
   explicit Remembered(Runner& runner) : runner_(runner) {}

@@ -21,7 +21,7 @@ struct Measured {
 
 class Evaluator {
  public:
-  // What is right is what `against` makes; each sample is run once. All outlive this.
+  // The right outputs are those that `against` makes; each sample is run once. All outlive this.
   Evaluator(const Model& model, Runner& against, CompareOptions options, std::vector<Sample> samples,
             Stopwatch& watch);
   ~Evaluator();

@@ -11,8 +11,8 @@
 #include "vernier/base/file.h"
 #include "vernier/diagnose/repairs/candidate.h"
 #include "vernier/diagnose/repairs/changed_runner.h"
-#include "vernier/diagnose/repairs/culprit_group.h"
 #include "vernier/diagnose/repairs/evaluator.h"
+#include "vernier/diagnose/repairs/root_cause_group.h"
 #include "vernier/diagnose/rewrites/rewrites.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ir/verify.h"
@@ -40,12 +40,12 @@ class RepairSearch {
         repair_builder_(options.repair_builder(job.engine)),
         watch_(options.budget),
         limit_(1.5 * options.budget),
-        meant_(without_quantisers(job.model)),
+        meant_(without_quantizers(job.model)),
         ideal_({{}, &meant_}, ReferenceMode::kIdeal) {}
 
   void run() {
     prepare();
-    for (CulpritGroup& group : by_class(diagnosis_.culprits)) {
+    for (RootCauseGroup& group : by_class(diagnosis_.root_causes)) {
       if (state_.passes) {
         diagnosis_.notes.push_back(fmt::format(
             "{} needs no repair of its own: with those before it the engine passes", group.failure.code()));
@@ -97,7 +97,7 @@ class RepairSearch {
     return std::make_unique<Evaluator>(job_.model, right, job_.compare, std::move(samples), watch_);
   }
 
-  void repair(CulpritGroup& group) {
+  void repair(RootCauseGroup& group) {
     const RepairContext context{model(),
                                 group.failure,
                                 group.nodes(),
@@ -118,23 +118,23 @@ class RepairSearch {
         rejected.push_back({candidates_.back().sentence, std::move(why)});
       if (found) break;
     }
-    for (Culprit* culprit : group.culprits) {
+    for (RootCause* root_cause : group.root_causes) {
       if (found) {
-        culprit->repair = *found;
+        root_cause->repair = *found;
       } else if (rejected.empty()) {
         continue;  // nothing can be tried: what the cause alone says stays, unverified
       } else {
-        const std::string advice = culprit->repair.sentence;
-        culprit->repair = Repair();
-        culprit->repair.sentence = "none of the repairs that were tried holds";
-        if (!advice.empty()) culprit->repair.sentence += "; by the cause alone: " + advice;
+        const std::string advice = root_cause->repair.sentence;
+        root_cause->repair = Repair();
+        root_cause->repair.sentence = "none of the repairs that were tried holds";
+        if (!advice.empty()) root_cause->repair.sentence += "; by the cause alone: " + advice;
       }
-      culprit->repair.rejected = rejected;
+      root_cause->repair.rejected = rejected;
     }
   }
 
   // Why it was not taken; empty where it was, or where it does not apply.
-  std::string attempt(const RepairCandidate& candidate, const CulpritGroup& group,
+  std::string attempt(const RepairCandidate& candidate, const RootCauseGroup& group,
                       std::optional<Repair>& found) {
     try {
       Repaired made;
@@ -154,7 +154,7 @@ class RepairSearch {
       if (auto why = check_rewritten(candidate, *made.model); !why.empty()) return why;
       const auto path = file_for(candidate, "onnx");
       export_model(*made.model, path);
-      // What is tried is what the user gets: the file, in which new nodes have names of their own.
+      // The user gets exactly what is tried: the file, in which new nodes have names of their own.
       *made.model = import_model(path).model;
       made.change.model = {path, made.model.get()};
       if (!made.change.plan.empty()) put_plan(candidate, carried_plan(*plan(), *made.model->graph), made);
@@ -171,7 +171,7 @@ class RepairSearch {
   }
 
   const Model& model() const { return repaired_.model ? *repaired_.model : job_.model; }
-  // What the engine as repaired so far is computed in.
+  // Gives the plan of the engine as repaired so far.
   const PrecisionPlan* plan() const {
     return repair_builder_->plan(repaired_.runner ? *repaired_.runner : job_.engine);
   }
@@ -201,11 +201,11 @@ class RepairSearch {
     return fmt::format("it does not mean the same: the reference differs by {:.2g}", distance);
   }
 
-  std::string judge(const RepairCandidate& candidate, const CulpritGroup& group, Repaired made,
+  std::string judge(const RepairCandidate& candidate, const RootCauseGroup& group, Repaired made,
                     std::optional<Repair>& found) {
     const Measured first = chosen_->measure(*made.runner, candidate.times);
     if (!first.trouble.empty()) return first.trouble;
-    // What a run before has left cannot be seen where one sample is all that runs.
+    // One sample alone does not show what a run before has left.
     if (!candidate.run && !candidate.starts_anew && !is_less(first, state_.on_chosen, group))
       return fmt::format("on the sample at hand the error goes from {:.2g} to {:.2g}", state_.on_chosen,
                          first.relative_l2);
@@ -218,14 +218,14 @@ class RepairSearch {
     return "";
   }
 
-  // A culprit that makes a part of the error takes away no more than that.
-  bool is_less(const Measured& after, double before, const CulpritGroup& group) const {
+  // A root cause that makes a part of the error takes away no more than that.
+  bool is_less(const Measured& after, double before, const RootCauseGroup& group) const {
     constexpr double kTenth = 0.1, kHalf = 0.5, kWhole = 0.9;
     // The best of eight bits are a few times better than bad ones.
-    constexpr int kFirst = 19, kLast = 30;  // the classes of quantisation
-    const bool is_quantised = group.failure >= FailureClass(kFirst) && group.failure <= FailureClass(kLast);
-    const double goal = is_quantised ? kHalf : kTenth;
-    const double part = group.share >= kWhole || by_class(diagnosis_.culprits).size() == 1
+    constexpr int kFirst = 19, kLast = 30;  // the classes of quantization
+    const bool is_quantized = group.failure >= FailureClass(kFirst) && group.failure <= FailureClass(kLast);
+    const double goal = is_quantized ? kHalf : kTenth;
+    const double part = group.share >= kWhole || by_class(diagnosis_.root_causes).size() == 1
                             ? goal
                             : std::max(goal, 1 - kHalf * group.share);
     const bool falls =

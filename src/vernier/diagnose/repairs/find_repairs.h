@@ -30,8 +30,8 @@ struct RepairJob {
   std::function<void(const std::string& stage)> progress;
 };
 
-// Fills in the repairs of the culprits, class by class: what holds stays for those that follow. A class none
-// of whose candidates holds has the repair `none`, with what was tried.
+// Fills in the repairs of the root causes, class by class: what holds stays for those that follow. A class
+// none of whose candidates holds has the repair `none`, with what was tried.
 void find_repairs(const RepairJob& job, const RepairOptions& options, Diagnosis& diagnosis);
 
 }  // namespace vernier

@@ -11,7 +11,7 @@
 
 namespace vernier {
 
-// What is other than in the engine that is diagnosed; what is empty stays.
+// Says what differs from the engine that is diagnosed; empty fields change nothing.
 struct EngineChange {
   RunnerModel model;                           // a rewritten model, in a file of its own
   std::filesystem::path plan;                  // in place of all options of precision
@@ -25,7 +25,7 @@ class RepairBuilder {
   virtual std::unique_ptr<Runner> make(const EngineChange& change, double seconds) = 0;
   // Whether the engine knows the option, and does not have it yet.
   virtual bool takes(const std::string& option) const = 0;
-  // What the engine, or one that was made here, is computed in, if it can be built with another plan; null
+  // Gives the plan of the engine, or of one that was made here, if it can be built with another plan; null
   // otherwise.
   virtual const PrecisionPlan* plan(Runner& engine) const = 0;
   // The command that runs the changed engine and compares it: what a user types.

@@ -10,14 +10,14 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// A rewrite of the culprits' nodes, or of a model in which these are.
+// A rewrite of the root causes' nodes, or of a model in which these are.
 struct Row {
   std::set<std::string> classes;
   const char *name, *sentence;  // what becomes of "'clip', 'clip_1'"
   std::function<bool(Model& model, const Names& nodes, const NamedData& inputs)> apply;
 };
 
-// Of one node after the other.
+// Rewrites one node after the other.
 auto each(bool (*rewrite)(Replacement& node)) {
   return [rewrite](Model& model, const Names& nodes, const NamedData&) {
     return rewrite_each(model, nodes_of(model, nodes), rewrite);
@@ -38,7 +38,7 @@ auto of_bits(int bits) {
   };
 }
 
-// Of all products of the model: what cuts operands does so everywhere.
+// Rewrites all products of the model: what cuts operands does so everywhere.
 auto of_bits_everywhere(int bits) {
   return [=](Model& model, const Names&, const NamedData&) {
     std::vector<Node*> products;
@@ -181,7 +181,7 @@ std::vector<Row> number_rows() {
   };
 }
 
-std::vector<Row> quantisation_rows() {
+std::vector<Row> quantization_rows() {
   const auto site = [](Model& model, const Names& nodes, const NamedData& inputs) {
     return rescale(model, nodes, inputs, false);
   };
@@ -190,11 +190,11 @@ std::vector<Row> quantisation_rows() {
   };
   const auto out = [](bool neighbours) {
     return [=](Model& model, const Names& nodes, const NamedData&) {
-      return unquantise(model, nodes, neighbours);
+      return unquantize(model, nodes, neighbours);
     };
   };
   const auto none = [](Model& model, const Names&, const NamedData&) {
-    return unquantise(model, quantisers_of(model), false);
+    return unquantize(model, quantizers_of(model), false);
   };
   return {
       {{"B19", "B20", "B21", "B22", "B23", "B24", "B25", "B27"},
@@ -206,15 +206,15 @@ std::vector<Row> quantisation_rows() {
        "give all values the scales of their ranges, beginning with {}",
        all},
       {{"B19", "B20", "B21", "B22", "B23", "B24", "B25", "B26", "B27", "B30"},
-       "not-quantised",
+       "not-quantized",
        "leave {} in float",
        out(false)},
       {{"B23", "B24", "B26", "B27", "B28", "B29", "B30"},
-       "not-quantised-around",
+       "not-quantized-around",
        "leave {} and what it reads and makes in float",
        out(true)},
       {{"B19", "B20", "B21", "B22", "B23", "B24", "B25", "B26", "B27", "B30"},
-       "nothing-quantised",
+       "nothing-quantized",
        "leave the whole model in float, as {} alone do not make the error",
        none},
   };
@@ -237,7 +237,7 @@ void add(const RepairContext& context, const std::vector<Row>& rows,
     // An epsilon that is raised is another one: of what it is added to, it stays a small part.
     constexpr double kOfEpsilon = 1e-3;
     if (candidate.name == "epsilon-raised") candidate.preserves_within = kOfEpsilon;
-    // What cancels is not known exactly even in double.
+    // A difference that cancels is not known exactly even in double.
     constexpr double kOfCancellation = 1e-4;
     if (context.failure.code() == "B12") candidate.preserves_within = kOfCancellation;
     candidates.push_back(std::move(candidate));
@@ -257,7 +257,7 @@ void rewrite_model(const RepairContext& context, std::vector<RepairCandidate>& c
   add(context, operator_rows(), candidates);
   add(context, choice_rows(), candidates);
   add(context, number_rows(), candidates);
-  add(context, quantisation_rows(), candidates);
+  add(context, quantization_rows(), candidates);
 }
 
 }  // namespace vernier

@@ -7,7 +7,7 @@ namespace vernier {
 
 namespace {
 
-// What the run before has left is then that of the same sample.
+// The run before is then one of the same sample.
 Trace second_of_two(Runner& runner, const NamedData& inputs) {
   runner.run(inputs, {});
   return runner.run(inputs, {});

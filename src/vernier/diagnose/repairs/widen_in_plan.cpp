@@ -50,12 +50,12 @@ std::set<std::string> all_layers(const PrecisionPlan& plan) {
 void widen_in_plan(const RepairContext& context, std::vector<RepairCandidate>& candidates) {
   if (!context.has_plan || context.nodes.empty()) return;
   const std::set<std::string> own(context.nodes.begin(), context.nodes.end());
-  // What the model quantises itself, no plan undoes.
+  // No plan undoes what the model quantizes itself.
   const auto& nodes = context.model.graph->nodes();
-  const bool quantises = std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+  const bool quantizes = std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
     return own.contains(node->name) && (node->op == "QuantizeLinear" || node->op == "DequantizeLinear");
   });
-  if (quantises) return;
+  if (quantizes) return;
   const auto around = with_neighbours(*context.model.graph, own);
   const auto far = with_neighbours(*context.model.graph, around);
   const auto add = [&](const std::string& name, const std::string& sentence, std::set<std::string> nodes) {

@@ -31,7 +31,7 @@ NamedData with_rows(const NamedData& data, const From& from) {
   return result;
 }
 
-// Of two equal lists; both NaN is equal.
+// Compares two lists of equal length; NaN equals NaN.
 void keep_largest(const std::vector<double>& a, const std::vector<double>& b, double& difference,
                   double& largest) {
   for (size_t i = 0; i < a.size(); ++i) {
@@ -145,7 +145,7 @@ struct RowDifference {
   double largest = 0;
 };
 
-// Of rows against the first one.
+// Compares rows with the first one.
 std::optional<RowDifference> differing_row(const Tensor& tensor, int64_t rows) {
   if (tensor.rank() < 1 || tensor.dims()[0] != rows || tensor.type() == ElementType::kString ||
       is_complex(tensor.type()) || tensor.size() == 0)

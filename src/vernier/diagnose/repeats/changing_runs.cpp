@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/repeats/first_difference.h"
 #include "vernier/diagnose/repeats/runtime_faults.h"
 
@@ -50,7 +50,7 @@ bool differ_at_the_same_place(const std::vector<Tensor>& made) {
   return !places.empty() && most <= fewest + fewest / 4;
 }
 
-// Of the elements.
+// Gives the share of the elements.
 double share_that_differs(const Tensor& first, const Tensor& second) {
   if (first.dims() != second.dims() || first.size() == 0) return 1;
   const auto a = first.to_doubles(), b = second.to_doubles();
@@ -59,7 +59,7 @@ double share_that_differs(const Tensor& first, const Tensor& second) {
   return count / static_cast<double>(a.size());
 }
 
-// Of the elements, those that are near neither of two others.
+// Gives the share of the elements that are near neither of two others.
 double share_of_neither(const Tensor& made, const Tensor& one, const Tensor& other) {
   if (made.dims() != one.dims() || made.dims() != other.dims() || made.size() == 0) return 0;
   const auto values = made.to_doubles(), a = one.to_doubles(), b = other.to_doubles();
@@ -76,16 +76,16 @@ class Repeats {
  public:
   Repeats(const RuntimeContext& context, Stopwatch& watch) : context_(context), watch_(watch) {}
 
-  std::optional<Culprit> find() {
+  std::optional<RootCause> find() {
     const Repeatability& seen = context_.repeatability;
     if (seen.by_chance && seen.differ <= 1) return of_chance();
-    // What is left over is zeros at first, and right in equal runs: only other inputs show it.
+    // A leftover is zero at first, and right in equal runs: only other inputs show it.
     if (seen.depends_on_before && (seen.differ == 0 || seen.only_first)) return of_run_before();
     return seen.only_first ? of_first_run() : of_equal_runs();
   }
 
   // Where it is known that the answer depends on the run before.
-  std::optional<Culprit> find_late_input() {
+  std::optional<RootCause> find_late_input() {
     const ShownRun steady = steady_run(), after = run_after_others();
     const auto place = first_difference(after, steady);
     const auto input = late_input(place);
@@ -101,12 +101,12 @@ class Repeats {
     return fmt::format("'{}'", fmt::join(context_.repeatability.outputs, "', '"));
   }
 
-  Culprit at(int failure, const std::optional<FirstDifference>& place, const std::string& what) const {
+  RootCause at(int failure, const std::optional<FirstDifference>& place, const std::string& what) const {
     if (!place)
-      return culprit_at(failure, {}, context_.repeatability.outputs, outputs() + ": " + what,
-                        {"repeated runs", static_cast<double>(context_.repeatability.differ), what});
+      return root_cause_at(failure, {}, context_.repeatability.outputs, outputs() + ": " + what,
+                           {"repeated runs", static_cast<double>(context_.repeatability.differ), what});
     const auto nodes = onnx_nodes_of(*place->node);
-    return culprit_at(
+    return root_cause_at(
         failure, nodes, {place->value}, fmt::format("'{}': {}", nodes.front(), what),
         {"repeated runs", static_cast<double>(context_.repeatability.differ),
          fmt::format("'{}' is the first value that differs between runs on the same inputs, and all "
@@ -125,7 +125,7 @@ class Repeats {
     return false;
   }
 
-  Culprit of_first_run() {
+  RootCause of_first_run() {
     const auto engine = context_.tested.fresh();
     ShownRun first, second;  // that the place lies in
     std::optional<FirstDifference> place;
@@ -148,7 +148,7 @@ class Repeats {
     return show(context_.tested, context_.inputs);
   }
 
-  Culprit of_run_before() {
+  RootCause of_run_before() {
     const ShownRun steady = steady_run(), after = run_after_others();
     const auto place = first_difference(after, steady);
     if (const auto input = late_input(place)) return of_late_inputs({*input});
@@ -192,7 +192,7 @@ class Repeats {
     return place;
   }
 
-  // What a sound engine makes of a value.
+  // Gives what a sound engine makes of a value.
   std::optional<Tensor> sound_value(const std::string& name, const NamedData& inputs) const {
     std::optional<Tensor> found;
     InterpreterOptions options;
@@ -220,8 +220,8 @@ class Repeats {
     return is_mixed ? std::optional((*read)->name) : std::nullopt;
   }
 
-  Culprit of_late_inputs(const std::vector<std::string>& late) const {
-    return culprit_at(
+  RootCause of_late_inputs(const std::vector<std::string>& late) const {
+    return root_cause_at(
         44, {}, late,
         fmt::format("between equal runs, what reads input '{}' differs, and all that follows from it: it is "
                     "read before it is written",
@@ -230,8 +230,8 @@ class Repeats {
          "all first values that differ between runs on the same inputs are made of these inputs alone"});
   }
 
-  // What is left of the run before gets into some runs: by time, unless new engines go through the same.
-  Culprit of_chance() {
+  // Leftovers of the run before get into some runs: by time, unless new engines go through the same.
+  RootCause of_chance() {
     const auto runs = equal_runs();
     if (const auto late = late_inputs(runs, context_.inputs); !late.empty()) return of_late_inputs(late);
     const auto place = first_of(runs);
@@ -243,7 +243,7 @@ class Repeats {
     return at(44, place, "now and then it is read before it is written: then it is that of the run before");
   }
 
-  Culprit of_equal_runs() {
+  RootCause of_equal_runs() {
     const auto runs = equal_runs();
     if (const auto late = late_inputs(runs, context_.inputs); !late.empty()) return of_late_inputs(late);
     const auto place = first_of(runs);
@@ -268,9 +268,9 @@ class Repeats {
 
 }  // namespace
 
-Culprit culprit_at(int failure, std::vector<std::string> nodes, std::vector<std::string> values,
-                   const std::string& sentence, const Evidence& evidence) {
-  Culprit made;
+RootCause root_cause_at(int failure, std::vector<std::string> nodes, std::vector<std::string> values,
+                        const std::string& sentence, const Evidence& evidence) {
+  RootCause made;
   made.nodes = std::move(nodes);
   made.values = std::move(values);
   made.failure = FailureClass(failure);
@@ -290,11 +290,11 @@ bool same(const NamedData& a, const NamedData& b) {
   });
 }
 
-std::optional<Culprit> find_late_input(const RuntimeContext& context, Stopwatch& watch) {
+std::optional<RootCause> find_late_input(const RuntimeContext& context, Stopwatch& watch) {
   return Repeats(context, watch).find_late_input();
 }
 
-std::optional<Culprit> find_changing_runs(const RuntimeContext& context, Stopwatch& watch) {
+std::optional<RootCause> find_changing_runs(const RuntimeContext& context, Stopwatch& watch) {
   return Repeats(context, watch).find();
 }
 

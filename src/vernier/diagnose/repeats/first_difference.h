@@ -13,8 +13,8 @@ struct FirstDifference {
   Tensor first, second;
 };
 
-// Of two runs of the same graph, or of two engines for the same model: in execution order. `differ` says
-// which tensors count as different. Nothing if no value does that both show.
+// Finds the first difference, in execution order, of two runs of the same graph, or of two engines for the
+// same model. `differ` says which tensors count as different. Nothing if no value does that both show.
 using Differ = std::function<bool(const Tensor&, const Tensor&)>;
 std::optional<FirstDifference> first_difference(const ShownRun& first, const ShownRun& second,
                                                 const Differ& differ);

@@ -70,7 +70,7 @@ Repeatability check_repeatability(EngineUnderTest& tested, const NamedData& inpu
   const NamedData& last = answers.back();
   for (size_t i = 0; i + 1 < answers.size(); ++i) result.differ += note(answers[i], last, result) ? 1 : 0;
   result.only_first = result.differ == 1 && !differing_outputs(answers[0], last).empty();
-  // What happens now and then takes many runs to be seen.
+  // A fault that happens now and then takes many runs to be seen.
   constexpr size_t kMostPairs = 12;
   size_t pairs = 0, changed = 0;
   for (const Stopwatch watch(seconds); pairs < kMostPairs && (pairs == 0 || !watch.is_over()); ++pairs) {

@@ -2,12 +2,12 @@
 // or at another place in the batch.
 #pragma once
 
-#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/repeats/repeatability.h"
 
 namespace vernier {
 
-// What is known when they are looked for.
+// Holds what is known when they are looked for.
 struct RuntimeContext {
   const Model& model;
   EngineUnderTest& tested;
@@ -19,23 +19,25 @@ struct RuntimeContext {
   bool fails = true;            // the outputs are not accepted
 };
 
-// The culprits, first of all, or in place of those of `culprits` that say less of the same nodes.
-void find_runtime_faults(const RuntimeContext& context, std::vector<Culprit>& culprits, Stopwatch& watch);
+// The root causes, first of all, or in place of those of `root causes` that say less of the same nodes.
+void find_runtime_faults(const RuntimeContext& context, std::vector<RootCause>& root_causes,
+                         Stopwatch& watch);
 
-// Of an engine that ran on its inputs once, and with this message fails to do so again.
-Culprit not_run_again(const NamedData& outputs, const std::string& message);
+// Describes an engine that ran on its inputs once, and with this message fails to do so again.
+RootCause not_run_again(const NamedData& outputs, const std::string& message);
 
-// What answers that change between equal runs tell: a race, memory that nobody wrote, or what a run has left.
-Culprit culprit_at(int failure, std::vector<std::string> nodes, std::vector<std::string> values,
-                   const std::string& sentence, const Evidence& evidence);
+// Names what answers that change between equal runs tell: a race, memory that nobody wrote, or what a run has
+// left.
+RootCause root_cause_at(int failure, std::vector<std::string> nodes, std::vector<std::string> values,
+                        const std::string& sentence, const Evidence& evidence);
 
 // Whether all outputs of the one are those of the other, bit by bit.
 bool same(const NamedData& a, const NamedData& b);
 
-// Of an engine whose answer depends on the run before: whether it has read a part of an input too early.
-std::optional<Culprit> find_late_input(const RuntimeContext& context, Stopwatch& watch);
+// Tells of an engine whose answer depends on the run before whether it has read a part of an input too early.
+std::optional<RootCause> find_late_input(const RuntimeContext& context, Stopwatch& watch);
 
-// Of an engine that is not repeatable.
-std::optional<Culprit> find_changing_runs(const RuntimeContext& context, Stopwatch& watch);
+// Looks at an engine that is not repeatable.
+std::optional<RootCause> find_changing_runs(const RuntimeContext& context, Stopwatch& watch);
 
 }  // namespace vernier

@@ -61,7 +61,7 @@ bool choose_by_where(Model& model, Node& add, const std::set<const Value*>& mask
   return rewrite_each(model, {&add}, [&](Replacement& node) {
     Value *mask = node.input(at), *scores = node.input(1 - at);
     Value* hidden = node("Less", {mask, node.scalar(-kMasked)});
-    // What is not hidden gets what it had; what is hidden gets the same everywhere.
+    // Elements that are not hidden get what they had; hidden ones get the same everywhere.
     Value* small = node("Max", {mask, node.scalar(-kMasked)});
     Value* sum = node("Add", {scores, small});
     node("Where", {hidden, node.scalar(-kSentinel), sum});
@@ -78,7 +78,7 @@ bool tame_sentinels(Model& model, const std::vector<std::string>& nodes, bool by
     changed = true;
     Node* add = by_where ? adding(node->graph(), node) : nullptr;
     if (add == nullptr) continue;
-    // What reaches the sum by way of the node is the mask.
+    // The mask reaches the sum by way of the node.
     std::set<const Value*> masks;
     for (Node* step = node; step != add;) {
       masks.insert(step->output(0));

@@ -2,8 +2,8 @@
 
 namespace vernier {
 
-// Of what moves integers, or casts them to floats, two copies: one for the multiples of 1024, one for what is
-// left. Each has numbers that fp16 holds, as long as the whole is less than two millions.
+// Makes two copies of what moves integers, or casts them to floats: one for the multiples of 1024, one for
+// what is left. Each has numbers that fp16 holds, as long as the whole is less than two millions.
 bool split_integers(Replacement& node) {
   static const std::set<std::string> linear = {"Cast",      "Reshape",  "Transpose", "Squeeze",
                                                "Unsqueeze", "Flatten",  "Expand",    "Slice",

@@ -28,7 +28,7 @@ Tensor absolute(const Tensor& tensor) {
   return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
 }
 
-// What the node makes of absolute values; a mean counts as its sum.
+// Gives what the node makes of absolute values; a mean counts as its sum.
 double sum_of(const Node& node, std::span<const Datum* const> operands) {
   std::vector<Tensor> held;
   held.reserve(operands.size());

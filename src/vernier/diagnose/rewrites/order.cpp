@@ -83,7 +83,7 @@ bool write_best(Replacement& node) {
   return true;
 }
 
-// What was selected is put in order behind it: by batch, class, score and box.
+// Sorts behind it what was selected: by batch, class, score and box.
 bool write_selection(Replacement& node) {
   const Node& own = node.node();
   if (own.op != "NonMaxSuppression" || node.opset() < kElementsGathered) return false;

@@ -79,7 +79,7 @@ class Replacement {
 
 // The node of that name in the model, its regions included; null if there is none.
 Node* node_of(const Model& model, const std::string& name);
-// Those of the nodes that have one of the operators of ai.onnx.
+// Gives those named nodes that have one of these operators of ai.onnx.
 std::vector<Node*> nodes_of(const Model& model, const std::vector<std::string>& names,
                             const std::set<std::string>& operators = {});
 // Applies a rewrite to each; whether any changed something.
@@ -96,7 +96,7 @@ bool rewrite_each(const Model& model, const std::vector<Node*>& nodes, const Rew
   return changed;
 }
 
-// What an initializer, a Constant or an Identity of one holds; null where the value is computed.
+// Gives what an initializer, a Constant or an Identity of one holds; null where the value is computed.
 const Tensor* constant_of(const Value* value);
 // The elements of a constant operand; nothing if it is left out or computed.
 std::optional<std::vector<double>> constant_values(const Value* value);

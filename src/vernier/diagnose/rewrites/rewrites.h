@@ -56,7 +56,7 @@ bool write_rounding(Replacement& node);
 bool write_choice(Replacement& node);
 // A pair of Casts that rounds floats, as arithmetic that rounds them.
 bool write_cast_pair(Replacement& node);
-// What the node makes of NaN is made by Where.
+// Lets a Where make what the node makes of NaN.
 bool keep_nan(Replacement& node);
 
 // -- the same operator on other numbers ------------------------------------------------------------------
@@ -64,7 +64,7 @@ bool keep_nan(Replacement& node);
 bool subtract_maximum(Replacement& node);
 // Operands of a product in two parts, of which each is a number of few bits.
 bool split_operands(Replacement& node, int bits);
-// What moves integers, or casts them to floats, in two parts, of which each is less than 2048.
+// Splits what moves integers, or casts them to floats, in two parts, each of which is less than 2048.
 bool split_integers(Replacement& node);
 // A sum, a mean or a product in parts of so many terms, which are added.
 bool split_sum(Replacement& node, int64_t terms);
@@ -96,12 +96,12 @@ bool scale_up_weights(Model& model, const std::vector<std::string>& nodes);
 // square of the mean.
 bool two_passes(Model& model, const std::vector<std::string>& nodes);
 // QuantizeLinear at, or before and behind, the nodes is left out with its DequantizeLinear.
-bool unquantise(Model& model, const std::vector<std::string>& nodes, bool neighbours);
+bool unquantize(Model& model, const std::vector<std::string>& nodes, bool neighbours);
 // The same get the scale of the range that the values have in a run of the reference on these inputs.
 bool rescale(Model& model, const std::vector<std::string>& nodes, const NamedData& inputs, bool all);
 // All QuantizeLinear of the model.
-std::vector<std::string> quantisers_of(const Model& model);
-// What a model means that quantises: whatever its scales are, the values that they stand for.
-Model without_quantisers(const Model& model);
+std::vector<std::string> quantizers_of(const Model& model);
+// Makes what a quantized model means: whatever its scales are, the values that they stand for.
+Model without_quantizers(const Model& model);
 
 }  // namespace vernier

@@ -85,8 +85,8 @@ ShownRun BuiltEngineUnderTest::show(const NamedData& inputs, const ShowOptions& 
   shown.defaults = default_inputs(runner_.engine()->graph());
   shown.graph = plan->graph;
   shown.roundings = planned_roundings(*plan);
-  if (runner_.engine()->precision().quantises())
-    shown.quantised = {runner_.engine(), &runner_.engine()->graph()};
+  if (runner_.engine()->precision().quantizes())
+    shown.quantized = {runner_.engine(), &runner_.engine()->graph()};
   for (const Step& step : plan->steps) {
     if (step.node != nullptr && step.kernel) shown.contracts[step.node] = step.kernel->contract;
   }

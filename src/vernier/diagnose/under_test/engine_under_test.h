@@ -1,4 +1,4 @@
-// What is diagnosed: an engine, behind whichever door it has.
+// The engine under test is diagnosed: an engine, behind whichever door it has.
 #pragma once
 
 #include <functional>
@@ -9,22 +9,22 @@
 
 namespace vernier {
 
-// What a run is to show.
+// Says what a run is to show.
 struct ShowOptions {
   // Inner values, by name; nothing: all that can be seen.
   std::optional<std::vector<std::string>> values;
-  // Of inner values, as many bytes are held at once. What is more is shown in batches, a run for each.
+  // At most so many bytes of inner values are held at once. The rest is shown in batches, a run for each.
   size_t most_bytes = size_t{1} << 30;
 };
 
-// What an engine made of one sample, as far as it can be seen.
+// Holds what an engine made of one sample, as far as it can be seen.
 struct ShownRun {
   // Whose values these are: that of the model, or of the engine's plan. What lies between values that are not
   // shown is a group there.
   std::shared_ptr<const Graph> graph;
   PlannedRoundings roundings;  // with which the reference runs that graph as the engine promises to
-  // The model as the engine's plan quantises it, node by node; null where no plan quantises.
-  std::shared_ptr<const Graph> quantised;
+  // The model as the engine's plan quantizes it, node by node; null where no plan quantizes.
+  std::shared_ptr<const Graph> quantized;
   NamedData defaults;  // of inputs that need not be given
   NamedData values;    // by name: outputs, and inner values that are shown
   // Inner values that are too large to be held at once, in execution order, and what runs the engine once
@@ -59,9 +59,9 @@ class EngineUnderTest {
   virtual ShownRun show(const NamedData& inputs, const ShowOptions& options = {}) = 0;
   // The same engine, built or started once more; null where nobody can. What it needs outlives it.
   virtual std::unique_ptr<EngineUnderTest> fresh() { return nullptr; }
-  // What a kernel does to the numbers of which nobody says so.
+  // Assumes the contract of a kernel that nobody tells.
   virtual NumericsContract assumed_contract(const Node& node) const = 0;
-  // What the kernel that made a value of the run does to the numbers, as far as anybody says.
+  // Gives the contract of the kernel that made a value of the run, as far as anybody says.
   NumericsContract contract_of(const ShownRun& shown, const Node& node) const {
     const NumericsContract* known = shown.contract_of(node);
     return known == nullptr ? assumed_contract(node) : *known;
@@ -71,7 +71,8 @@ class EngineUnderTest {
   // The inner values that the engine may be asked for, in execution order, if asking for them may change what
   // it computes. None where watching changes nothing.
   virtual std::vector<std::string> intrusive_values() const { return {}; }
-  // What the same engine makes of another model; nothing if it takes no other. Throws what the engine throws.
+  // Gives what the same engine makes of another model; nothing if it takes no other. Throws what the engine
+  // throws.
   virtual std::optional<NamedData> run_other(const Model& /*model*/, const NamedData& /*inputs*/) {
     return std::nullopt;
   }
@@ -81,11 +82,11 @@ class EngineUnderTest {
   virtual void limit_time(double /*seconds*/) {}
 };
 
-// Of inputs that need not be given: what the graph says of them.
+// Gives the inputs that need not be given, as the graph says.
 NamedData default_inputs(const Graph& graph);
 
-// What most kernels of floats do: sums in any order, functions accurate to a few ulp; in double, and stored
-// as double, where the model says so.
+// Gives the contract of most kernels of floats: sums in any order, functions accurate to a few ulp; in
+// double, and stored as double, where the model says so.
 NumericsContract float_contract(const Node& node);
 
 }  // namespace vernier

@@ -16,7 +16,7 @@ Model exposing(const Model& model, const std::set<std::string>& values);
 // that are left out, and for the outputs of the model.
 Model first_nodes(const Model& model, size_t nodes);
 
-// What the value is made of, and nothing else; its only output.
+// Makes a model of what the value is made of, and nothing else; it is the only output.
 Model up_to(const Model& model, const std::string& value);
 
 // A node as a model of its own. Its inputs are what it reads of others, of the sizes that `operands` have.

@@ -61,7 +61,7 @@ class RunnerUnderTest : public EngineUnderTest {
   Trace trace_of(const NamedData& inputs, const std::vector<std::string>& values, ShownRun& shown);
   std::optional<Trace> tapped(const NamedData& inputs, const std::vector<std::string>& values,
                               ShownRun& shown);
-  // What a copy of the model shows whose inner values are outputs; nothing if the engine refuses it.
+  // Gives what a copy of the model shows whose inner values are outputs; nothing if the engine refuses it.
   std::optional<Trace> exposed(const NamedData& inputs, const std::vector<std::string>& values,
                                ShownRun& shown);
   void show_in_batches(const NamedData& inputs, std::vector<std::vector<std::string>> batches,

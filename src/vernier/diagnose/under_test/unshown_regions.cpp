@@ -58,7 +58,7 @@ class Regions {
   }
 
  private:
-  // What the node reads of others, values that its regions read included.
+  // Lists what the node reads of others, values that its regions read included.
   std::vector<size_t> sources_of(size_t number) const {
     const Node& node = *graph_.nodes()[number];
     std::vector<size_t> sources;
@@ -131,7 +131,7 @@ class Regions {
     return static_cast<size_t>(std::count(region_.begin(), region_.end(), region));
   }
 
-  // What reads over a node that stays by itself is no part of the regions that wait for that.
+  // A reader over a node that stays by itself is no part of the regions that wait for that node.
   void cut_around(size_t apart, const std::vector<size_t>& waiting) {
     const auto waits = [&](size_t node) {
       return std::find(waiting.begin(), waiting.end(), region_[node]) != waiting.end();
@@ -193,7 +193,7 @@ void take_in_constants(Graph& graph, Node& group) {
   }
 }
 
-// What a node makes of nothing is a constant, as it would be as an initializer.
+// Turns the results of nodes without operands into constants, as it would be as an initializer.
 void settle_constants(Graph& graph) {
   std::set<const Node*> settled;
   for (const auto& node : graph.nodes()) {

@@ -21,7 +21,7 @@ class WatchedRunner : public Runner {
   const std::string& name() const override { return runner_.name(); }
   std::map<std::string, std::string> description() override { return runner_.description(); }
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
-  // What is only for a better verdict is left when the time is over.
+  // Skips what only improves a verdict when the time is over.
   std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
                                       uint64_t seed) override;
   std::optional<Trace> run_with_values(const NamedData& inputs, const std::vector<std::string>& taps,

@@ -53,7 +53,7 @@ class EngineFile {
   std::string_view text(SectionKind kind, size_t index = 0) const;
   const std::vector<Section>& sections() const { return sections_; }
   const std::shared_ptr<const void>& owner() const { return owner_; }
-  // What is mapped; null for content in memory.
+  // Gives the mapped file; null for content in memory.
   const std::shared_ptr<const MappedFile>& file() const { return file_; }
 
  private:

@@ -31,7 +31,7 @@ struct LoadedEngine {
 // libraries, for accelerators that this build has no drivers for or others, or that has no weights.
 LoadedEngine load_engine(const std::filesystem::path& path);
 
-// What the file says, without making an engine of it: works for files of other machines, too.
+// Reads what the file says, without making an engine of it: works for files of other machines, too.
 Manifest read_manifest(const std::filesystem::path& path);
 
 }  // namespace vernier

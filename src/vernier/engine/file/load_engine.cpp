@@ -119,7 +119,7 @@ void require_same_place(const Manifest& manifest) {
         .advise("give it some: vernier build MODEL --refit FILE");
 }
 
-// What graphs are read from, as long as one is to be read.
+// Holds what graphs are read from, as long as one is to be read.
 struct Graphs {
   EngineFile file;
   Constants constants;

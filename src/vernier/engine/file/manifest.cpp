@@ -77,7 +77,7 @@ ShapeProfile profile_of(const JsonValue& json) {
 Json json_of(const StepDescription& step) {
   Json json = {
       {"kernel", step.kernel}, {"reason", step.reason}, {"nodes", step.nodes}, {"contract", step.contract}};
-  // Of engines with accelerators.
+  // Only engines with accelerators write these.
   const StepDescription plain;
   if (step.device != plain.device) json["device"] = step.device;
   if (!step.refusal.empty()) json["refusal"] = step.refusal;
@@ -95,8 +95,10 @@ StepDescription step_of(const JsonValue& json) {
 }
 
 Json json_of(const Manifest::Tuned& tuned) {
-  return {
-      {"inputs", tuned.inputs}, {"images", tuned.images}, {"tactics", tuned.tactics}, {"apart", tuned.apart}};
+  return {{"inputs", tuned.inputs},
+          {"images", tuned.images},
+          {"tactics", tuned.tactics},
+          {"apart", tuned.ungrouped}};
 }
 
 Manifest::Tuned tuned_of(const JsonValue& json) {
@@ -104,7 +106,7 @@ Manifest::Tuned tuned_of(const JsonValue& json) {
   tuned.inputs = strings_of(json.at("inputs"));
   tuned.images = json.at("images").string();
   tuned.tactics = texts_of(json.at("tactics"));
-  for (const auto& [name, levels] : json.at("apart").members()) tuned.apart[name] = levels.count();
+  for (const auto& [name, levels] : json.at("apart").members()) tuned.ungrouped[name] = levels.count();
   return tuned;
 }
 
@@ -181,7 +183,9 @@ Fingerprint Fingerprint::here() {
 }
 
 Manifest::Tuned::Tuned(const TunedSizes& sizes)
-    : images(layout_name(sizes.choices.images)), tactics(sizes.choices.tactics), apart(sizes.choices.apart) {
+    : images(layout_name(sizes.choices.images)),
+      tactics(sizes.choices.tactics),
+      ungrouped(sizes.choices.ungrouped) {
   for (const ValueType& type : sizes.inputs) inputs.push_back(type.text());
 }
 
@@ -190,7 +194,7 @@ TunedSizes Manifest::Tuned::sizes() const {
   for (const std::string& text : inputs) sizes.inputs.push_back(parse_value_type(text));
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {
     if (images != layout_name(layout)) continue;
-    sizes.choices = {layout, tactics, apart};
+    sizes.choices = {layout, tactics, ungrouped};
     return sizes;
   }
   throw bad_input("the engine file names the layout '{}', which is not known", images);

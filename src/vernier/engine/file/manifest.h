@@ -1,4 +1,4 @@
-// What an engine file says of itself: its manifest, JSON (docs/engine-file.md).
+// The manifest is what an engine file says of itself, as JSON (docs/engine-file.md).
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace vernier {
 
-// What must be the same where an engine runs as where it was built: kernels and packed weights depend on it.
+// These must be the same where an engine runs as where it was built: kernels and packed weights depend on it.
 struct Fingerprint {
   std::string vernier;    // version
   std::string cpu;        // instruction sets that kernels are chosen by
@@ -23,7 +23,7 @@ struct Fingerprint {
 };
 
 struct Manifest {
-  // What was chosen at some sizes.
+  // Holds what was chosen at some sizes.
   struct Tuned {
     Tuned() = default;
     explicit Tuned(const TunedSizes& sizes);
@@ -33,7 +33,7 @@ struct Manifest {
     std::vector<std::string> inputs;  // types, as text
     std::string images;               // layout
     std::map<std::string, std::string> tactics;
-    std::map<std::string, int> apart;  // see PlanChoices
+    std::map<std::string, int> ungrouped;  // see PlanChoices
   };
   struct Plan : Tuned {
     Plan() = default;

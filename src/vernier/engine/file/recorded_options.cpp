@@ -25,7 +25,7 @@ std::set<std::string> strings_of(const JsonValue& json) {
   return strings;
 }
 
-// Those of `a` that are not in `b`.
+// Lists the elements of `a` that `b` lacks.
 std::string missing(const std::set<std::string>& a, const std::set<std::string>& b) {
   constexpr size_t kMost = 3;
   std::vector<std::string> names;

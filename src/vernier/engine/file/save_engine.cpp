@@ -115,7 +115,7 @@ class Saver {
     return "model ir=1 {\n" + print(graph, options) + "}\n";
   }
 
-  // What steps read when they run must be there as it is.
+  // Keeps constants as they are if steps read them when they run.
   void keep_plain(const Plan& plan) {
     for (const Slot& slot : plan.slots) {
       if (slot.home == Slot::Home::kConstant && slot.constant.is_defined() && is_outside(slot.constant))
@@ -123,7 +123,7 @@ class Saver {
     }
   }
 
-  // What kernels of each accelerator run by.
+  // Gives what kernels of each accelerator run by.
   std::vector<Payloads> payloads_of_devices() const {
     std::vector<Payloads> all(engine_.options().accelerators.size());
     for (const auto& prepared : engine_.prepared()) {

@@ -9,7 +9,7 @@ namespace vernier {
 class SourceFiles {
  public:
   SourceFiles() = default;
-  // Those that constants of the graph are mapped from.
+  // Finds the files that constants of the graph are mapped from.
   explicit SourceFiles(const Graph& graph);
   void add(std::shared_ptr<const MappedFile> file);
 

@@ -1,4 +1,4 @@
-// What sizes of inputs have to do with one another, where no model says: the bodies of loops.
+// Learns how sizes of inputs depend on one another, where no model says: the bodies of loops.
 #pragma once
 
 #include <optional>

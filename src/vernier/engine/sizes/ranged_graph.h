@@ -43,14 +43,14 @@ class RangedGraph {
   // inferred and rewritten for them, which says what is wrong.
   std::optional<SizedGraph> at(const std::vector<ValueType>& inputs) const;
 
-  // What of a graph of at() is different at these sizes. Nothing where at() gives nothing, or where other
-  // sizes are known than there.
+  // Gives the parts of a graph of at() that are different at these sizes. Nothing where at() gives nothing,
+  // or where other sizes are known than there.
   std::optional<ResizedNodes> resize(const SizedGraph& from, const std::vector<ValueType>& inputs) const;
   // The same in what resize() gave for other sizes. False where it gives nothing, or would give other nodes:
   // then `nodes` are of no use any more.
   bool resize_again(const SizedGraph& from, const std::vector<ValueType>& inputs, ResizedNodes& nodes) const;
 
-  // What the sizes of inputs say of the symbols; nothing if they contradict each other.
+  // Gives the values of symbols that follow from the sizes of inputs; nothing if they contradict each other.
   std::optional<SymbolValues> symbols(const std::vector<ValueType>& inputs) const;
 
   const Graph& graph() const { return *graph_; }

@@ -36,7 +36,7 @@ std::shared_ptr<const Plan> RegionPlans::plan(const Graph& region, const std::ve
   try {
     plan = plans->plan(inputs, choices, nullptr, with_graph);
   } catch (const Error& error) {
-    // What is wrong at these sizes is said by those who plan for them alone.
+    // Only a plan for these sizes alone reports what is wrong at them.
     if (error.code() == ErrorCode::kInternal) throw;
   }
   if (!plan) forget(plans, inputs);

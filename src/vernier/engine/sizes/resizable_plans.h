@@ -52,7 +52,7 @@ class ResizablePlans {
   std::shared_ptr<const Entry> nearest(const SymbolValues& symbols, const TunedSizes* tuned,
                                        std::span<const CacheBinding> caches, int threads);
 
-  // Those used last are kept.
+  // The plans that were used last are kept.
   static constexpr size_t kMost = 8;
 
  private:

@@ -1,4 +1,4 @@
-// What of a graph at known sizes is different at others.
+// Finds what of a graph at known sizes is different at others.
 #include <algorithm>
 #include <cstring>
 
@@ -82,7 +82,7 @@ class Resizing {
   std::optional<Tensor> content_;
 };
 
-// Of an input whose rank the graph leaves open no expressions tell.
+// No expressions tell the sizes of an input whose rank the graph leaves open.
 bool has_inputs(const SizedGraph& from, const ResizedNodes& nodes, const std::vector<ValueType>& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value* input = from.graph->inputs[i];
@@ -98,7 +98,7 @@ Value* copied(const Value& value, Graph& graph) {
   return copy;
 }
 
-// Of the symbols that have another value, in order.
+// Finds followers of the symbols that have another value, in order.
 std::vector<size_t> followers_of(const SizedGraph& from, const SymbolValues& before,
                                  const SymbolValues& now) {
   std::vector<size_t> followers;

@@ -16,7 +16,7 @@ std::string dims_of(const std::vector<DimRange>& ranges) {
   return fmt::format("{}", fmt::join(texts, "x"));
 }
 
-// What keeps the inputs out of the profile; "" for nothing.
+// Says what keeps the inputs out of the profile; "" for nothing.
 std::string misfit(const ShapeProfile& profile, const Graph& graph, const std::vector<ValueType>& inputs) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const auto found = profile.inputs.find(graph.inputs[i]->name);
@@ -50,7 +50,7 @@ int64_t size_between(const DimRange& range, int64_t from, int64_t to, double par
   return std::clamp(steps * step, std::min(from, to), std::max(from, to));
 }
 
-// What is between two sizes of the profile, as a profile of one size each.
+// Gives the sizes between two sizes of the profile, each as a profile of one size each.
 std::vector<ShapeProfile> between(const ShapeProfile& profile, int64_t DimRange::*from,
                                   int64_t DimRange::*to) {
   constexpr double kApart = 2;

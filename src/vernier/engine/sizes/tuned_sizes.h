@@ -34,7 +34,7 @@ struct TacticRange {
   std::vector<ValueType> first, last;
 };
 
-// Of each node whose tactic is not the same at all tuned sizes, by its first output.
+// Gives the ranges of each node whose tactic is not the same at all tuned sizes, by its first output.
 std::map<std::string, std::vector<TacticRange>> tactic_ranges(const std::vector<TunedSizes>& tuned);
 
 }  // namespace vernier

@@ -144,7 +144,7 @@ class Auroc : public ClassMetric {
         const bool is_one = row.numbers[0] == one;
         ranking.is_one.push_back(is_one);
         const double score = row.numbers[c + 1];
-        // What is no number is as wrong as can be.
+        // A score that is no number is as wrong as can be.
         ranking.scores.push_back(!std::isnan(score) ? score : is_one ? -INFINITY : INFINITY);
       }
       std::stable_sort(ranking.order.begin(), ranking.order.end(), [&](size_t left, size_t right) {

@@ -38,7 +38,7 @@ std::unique_ptr<TaskMetric> make_box_agreement(const MetricOptions& options);
 std::unique_ptr<TaskMetric> make_process_metric(const MetricOptions& options);
 bool is_process_metric(const std::string& name);
 
-// What the families share.
+// The families share these.
 
 const Tensor& output_of(const NamedData& outputs, const std::string& name);
 // The values that a sample is held against: its label, else the output of the reference. Throws bad_input for

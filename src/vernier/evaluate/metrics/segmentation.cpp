@@ -28,7 +28,7 @@ std::vector<int64_t> decided_classes(const Tensor& output, double threshold) {
         if (score(c) > score(best)) best = c;
       }
       if (classes == 1) best = score(0) >= threshold ? 1 : 0;
-      // What is no number finds nothing.
+      // A score that is no number finds nothing.
       found[row * area + at] = has_nan ? kNoClass : static_cast<int64_t>(best);
     }
   }

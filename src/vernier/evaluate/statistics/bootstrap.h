@@ -27,7 +27,7 @@ class Bootstrap {
   Bootstrap(size_t rows, const RowStatistic& statistic, const BootstrapOptions& options);
 
   double value() const { return value_; }  // of all rows, once each
-  // What the statistic of other rows of the kind is below, with this confidence.
+  // Gives the value that the statistic of other such rows is below, with this confidence.
   double quantile(double confidence) const;
   ConfidenceInterval interval(double confidence) const {
     return {quantile((1 - confidence) / 2), quantile((1 + confidence) / 2)};

@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-// What the rows say of a drop: how sure it is that it is below, and above, the limit.
+// Holds what the rows say of a drop: how sure it is that it is below, and above, the limit.
 struct GateEvidence {
   double drop = 0;
   double p_below = 1;  // of rows like these where the drop is the limit or more

@@ -1,4 +1,4 @@
-// What a backend computes on: its memory and its queues.
+// A backend computes on a device: its memory and its queues.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,8 @@ class Device {
   virtual std::unique_ptr<Stream> stream() = 0;
   // How many streams serve a session best.
   virtual int stream_count() const = 0;
-  // Of the caches between its kernels and its memory, which trials flush; 0 where there is nothing to flush.
+  // Gives the size of the caches between its kernels and its memory, which trials flush; 0 where there is
+  // nothing to flush.
   virtual size_t cache_bytes() const { return 0; }
   // Whether capture() may serve, so that it pays to ask.
   virtual bool captures() const { return false; }
@@ -34,8 +35,8 @@ class Device {
     reason = "it cannot capture what it does";
     return nullptr;
   }
-  // What the host does to its own memory that copies of the device read or write. A device that checks how it
-  // is used looks whether that is in order with them; for others there is nothing to do.
+  // Tells the device what the host does to its own memory that copies of the device read or write. A device
+  // that checks how it is used looks whether that is in order with them; for others there is nothing to do.
   virtual void host_reads(const void* /*address*/, size_t /*bytes*/) {}
   virtual void host_writes(const void* /*address*/, size_t /*bytes*/) {}
 };

@@ -34,8 +34,8 @@ class DeviceConstant {
   mutable std::unique_ptr<Buffer> memory_;
 };
 
-// Those of an engine. All of them are freed when this ends, also those that a plan outside still has: no plan
-// of the engine runs then. Devices outlive this.
+// Holds the constants of an engine. All of them are freed when this ends, also those that a plan outside
+// still has: no plan of the engine runs then. Devices outlive this.
 class DeviceConstants {
  public:
   DeviceConstants() = default;

@@ -25,8 +25,8 @@ struct Event {
 class Stream {
  public:
   virtual ~Stream() = default;
-  // What is enqueued from now on begins after `event`, which is of a stream of the same backend. The host
-  // goes on.
+  // Lets all that is enqueued from now on begin after `event`, which is of a stream of the same backend. The
+  // host goes on.
   virtual void wait(Event event) = 0;
   virtual Event record() = 0;
   // Each side is memory of the device or of the host; memory of the host stays as it is, and valid, until the

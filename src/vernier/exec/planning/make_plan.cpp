@@ -36,7 +36,7 @@ class PlanMaker {
     for (size_t i = 0; i < graph.inputs.size(); ++i) plan_.inputs.push_back(input_slot(*graph.inputs[i], i));
     for (const auto& node : graph.nodes()) add_node(*node);
     for (const Value* output : graph.outputs) plan_.outputs.push_back(output_slot(*output));
-    // What was not made in its cache goes there when nothing reads the past any more.
+    // An output that was not made in its cache goes there when nothing reads the past any more.
     for (const CacheBinding& cache : plan_.choices.caches) {
       SlotId& output = plan_.outputs[cache.output];
       if (slots_.at(output).operand.layout != Layout::kCache)
@@ -116,14 +116,14 @@ class PlanMaker {
   }
 
   bool is_apart(const Node& group) const {
-    const auto found = plan_.choices.apart.find(group.output(0)->name);
-    return found != plan_.choices.apart.end() && depth_ < found->second;
+    const auto found = plan_.choices.ungrouped.find(group.output(0)->name);
+    return found != plan_.choices.ungrouped.end() && depth_ < found->second;
   }
 
   // A group that no kernel computes as one: its nodes, one by one.
   void add_members(const Node& group) {
     const Graph& body = ops::body(group);
-    int& levels = plan_.choices.apart[group.output(0)->name];
+    int& levels = plan_.choices.ungrouped[group.output(0)->name];
     levels = std::max(levels, depth_ + 1);
     for (size_t i = 0; i < body.inputs.size(); ++i) slots_.alias(*group.inputs[i], *body.inputs[i]);
     ++depth_;

@@ -26,7 +26,7 @@ class Placer {
  private:
   Slot& slot(SlotId id) { return plan_.slots[static_cast<size_t>(id)]; }
 
-  // What the memory of `from` holds lies in that of `to` from now on.
+  // Lets the content of `from` lie in the memory of `to` from now on.
   void move_storage(SlotId from, SlotId to, size_t offset) {
     for (Slot& each : plan_.slots) {
       if (each.storage != from) continue;
@@ -74,7 +74,7 @@ class Placer {
   StepOrder order_;
 };
 
-// Of each slot that owns memory: from the step that makes it to the last that reads it or a view of it.
+// Each slot that owns memory lives from the step that makes it to the last that reads it or a view of it.
 std::vector<Lifetime> Placer::lifetimes() {
   std::vector<Lifetime> lives(plan_.slots.size(), Lifetime{0, -1, -1});
   const auto touch = [&](SlotId id, int step) {
@@ -112,8 +112,7 @@ void Placer::outlive_streams(std::vector<Lifetime>& lives) const {
   }
 }
 
-// What leaves the graph is written straight into the caller's memory, once; a part of something larger is
-// copied.
+// Places outputs of the graph straight in the caller's memory, once; a part of something larger is copied.
 void Placer::place_outputs() {
   for (const SlotId id : plan_.outputs) {
     Slot& root = slot(slot(id).storage);
@@ -150,7 +149,7 @@ void Placer::release_made(const std::vector<Lifetime>& lives) {
   for (size_t i = 0; i < lives.size(); ++i) {
     const bool owner = plan_.slots[i].storage == static_cast<SlotId>(i);
     if (!owner || plan_.slots[i].home != Slot::Home::kMade || lives[i].last < 0) continue;
-    // What a stream reads stays until the run has ended.
+    // Slots that a stream reads stay until the run has ended.
     if (lives[i].last < static_cast<int>(plan_.steps.size()) && !read_by_stream(static_cast<SlotId>(i)))
       plan_.steps[static_cast<size_t>(lives[i].last)].dead.push_back(static_cast<SlotId>(i));
   }

@@ -5,8 +5,8 @@
 
 namespace vernier {
 
-// What a backend is asked for the node, whose inputs lie in the slots `found` (see Step). Nothing if a size
-// is not known.
+// Makes the request for the node, whose inputs lie in the slots `found` (see Step). Nothing if a size is not
+// known.
 std::optional<KernelRequest> request_at(const Node& node, const std::vector<SlotId>& found, const Plan& plan,
                                         PackedConstants& packed);
 

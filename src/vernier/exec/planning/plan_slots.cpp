@@ -6,7 +6,7 @@
 namespace vernier {
 
 namespace {
-// What lies in a cache is read there, if it can be.
+// A value in a cache is read there, if it can be.
 constexpr Layout kLayouts[] = {Layout::kCache, Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16};
 }  // namespace
 
@@ -115,8 +115,8 @@ SlotId PlanSlots::any(const Value& value) {
 SlotId PlanSlots::in(const Value& value, Layout layout, int device) {
   if (const SlotId found = find(value, layout, device); found != kNoSlot) return found;
   SlotId from = any(value);
-  // What never changes is there before the first run. Of what a group reads, the value around it has the
-  // content.
+  // A value that never changes is there before the first run. The value around a group has the content of
+  // what the group reads.
   if (device != kHost && at(from).home == Slot::Home::kConstant && at(from).storage == from &&
       at(from).operand.layout == layout) {
     const Value& holder = *at(from).value;

@@ -56,7 +56,7 @@ bool ResizablePlan::resize(const ResizedNodes& nodes) {
   return true;
 }
 
-// What is copied takes its place.
+// The copies take the place of the originals.
 void ResizablePlan::begin() {
   plan_.resized = nodes_->graph;
   plan_.regions = like_->regions;

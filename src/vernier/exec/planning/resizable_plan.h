@@ -10,14 +10,14 @@
 
 namespace vernier {
 
-// What of a graph has other sizes, or contents that follow from sizes: copies of the nodes that read or make
-// it, those in bodies of groups included, and of its values.
+// Holds the parts of a graph with other sizes, or contents that follow from sizes: copies of the nodes that
+// read or make it, those in bodies of groups included, and of its values.
 struct ResizedNodes {
   std::shared_ptr<Graph> graph;  // of the copies; what they read besides lies in the graph that was copied
   std::unordered_map<const Node*, const Node*> nodes;  // from the node that a copy takes the place of
   std::unordered_map<const Value*, Value*> values;     // likewise
   SymbolValues symbols;                                // that the sizes follow from
-  // What has other sizes than before: copies of nodes, and values by what they are copies of.
+  // These have other sizes than before: copies of nodes, and values by what they are copies of.
   std::unordered_set<const Node*> changed;
   std::vector<const Value*> changed_values;
   std::vector<bool> changed_readers;  // what `changed` was made from, for whoever makes it
@@ -33,7 +33,7 @@ class ResizablePlan {
   ResizablePlan& operator=(const ResizablePlan&) = delete;
 
   // Takes the sizes that `nodes` have now: always the same ones, of which others are `changed` each time.
-  // What this makes of the plan is what make_plan would give at these sizes. False if that would not have the
+  // The resized plan is the one that make_plan would give at these sizes. False if that would not have the
   // same steps in the same layouts, and where what a region has a copy of is another: make_plan is to be
   // asked then, and this is of no use any more.
   bool resize(const ResizedNodes& nodes);
@@ -82,7 +82,7 @@ class ResizablePlan {
   Plan plan_;
   PlanKernels kernels_;
   bool computes_alike_ = true;
-  // What was copied, which is the same at each call.
+  // Holds the copies, which are the same at each call.
   const ResizedNodes* nodes_ = nullptr;
   std::unordered_map<const Value*, std::vector<SlotId>> slots_;  // by the value that is in like_
   std::vector<const Node*> view_copies_;                         // of each view; null: its node is none

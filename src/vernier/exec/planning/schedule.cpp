@@ -54,7 +54,7 @@ class Scheduler {
     if (std::find(all.begin(), all.end(), step) == all.end()) all.push_back(step);
   }
 
-  // Those that read, or wrote, the cache that the step writes into.
+  // Adds the steps that read, or wrote, the cache that the step writes into.
   void add_earlier_users(const Step& step, std::vector<size_t>& needed) {
     for (const SlotId id : step.outputs) {
       if (!lies_in_cache(id)) continue;
@@ -64,7 +64,8 @@ class Scheduler {
     }
   }
 
-  // That of a producer that nothing has followed so far, else the one that has waited longest for work.
+  // Chooses the stream of a producer that nothing has followed so far, else the one that has waited longest
+  // for work.
   int stream_for(const Step& step, const std::vector<size_t>& producers) const {
     int best = kCallersThread;
     for (size_t i = 0; i < plan_.streams.size(); ++i) {

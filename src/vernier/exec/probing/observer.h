@@ -31,7 +31,7 @@ class ObservedStep {
   // The value of the graph that an output is; null where none is made, or it is one that lay elsewhere
   // before.
   const Value* value_made(size_t output) const;
-  // What each region of its node, in the order of the node, reads from around it.
+  // Gives what each region of its node, in the order of the node, reads from around it.
   std::vector<std::vector<Datum>> captured() const;
 
  private:
@@ -41,7 +41,7 @@ class ObservedStep {
   const Step& step_;
 };
 
-// What is not set is not called. What an observer throws ends the run.
+// Functions that are not set are not called. An exception of an observer ends the run.
 struct Observer {
   // Before each step, when its inputs are there. Its outputs are not.
   std::function<void(const ObservedStep&)> before;

@@ -1,4 +1,4 @@
-// What a session has captured.
+// Keeps what a session has captured.
 #pragma once
 
 #include <cstddef>

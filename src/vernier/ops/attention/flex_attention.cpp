@@ -34,7 +34,7 @@ void infer_flex_attention(InferContext& context) {
   }
 }
 
-// What the region `name` makes of all scores; the scores themselves where the node has no such region.
+// Gives what the region `name` makes of all scores; the scores themselves where the node has no such region.
 std::vector<double> modified(ReferenceContext& context, const char* name, const Dims& dims,
                              std::vector<double> scores) {
   const Graph* region = context.node().region(name);

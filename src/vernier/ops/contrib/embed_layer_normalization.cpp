@@ -13,7 +13,7 @@ namespace {
 
 using namespace embed_layer_norm;
 
-// Inputs 2 to 6 of the quantised operator have a scale and a zero point each, in the same order.
+// Inputs 2 to 6 of the quantized operator have a scale and a zero point each, in the same order.
 constexpr size_t kFirstScale = 8, kFirstZeroPoint = 13, kAbsent = 99;
 
 // A table, scale or bias of the normalisation, as the operator gives it.
@@ -22,7 +22,7 @@ using Parameter = Elements<double> (*)(const ReferenceContext& context, size_t i
 Elements<double> real_parameter(const ReferenceContext& context, size_t input) {
   return context.reals(input);
 }
-Elements<double> quantised_parameter(const ReferenceContext& context, size_t input) {
+Elements<double> quantized_parameter(const ReferenceContext& context, size_t input) {
   const size_t at = input - kWordTable;
   return Elements<double>(
       dequantize(context, input, affine_of(context, kFirstScale + at, kFirstZeroPoint + at)));
@@ -151,7 +151,7 @@ void register_embed_layer_normalization(OpRegistry& registry) {
   def.max_outputs = 2;
   def.attributes = {{"epsilon", "FLOAT"}};
   def.infer = infer_embed_layer_normalization<kFirstScale, kAbsent>;
-  def.reference = reference_embed_layer_normalization<quantised_parameter, kAbsent>;
+  def.reference = reference_embed_layer_normalization<quantized_parameter, kAbsent>;
   registry.add(std::move(def));
 }
 

@@ -1,4 +1,4 @@
-// com.microsoft GatherBlockQuantized: Gather from data that is quantised in blocks along quantize_axis, as
+// com.microsoft GatherBlockQuantized: Gather from data that is quantized in blocks along quantize_axis, as
 // reals. Data of UINT8 are packed along the last axis, lowest bits first, with zero points packed likewise
 // (default 2^(bits-1)); of other types each element stands for itself. An index outside of the data gives
 // zeros.
@@ -64,7 +64,7 @@ std::vector<double> zero_points(const ReferenceContext& context, const Layout& l
   return unpacked_rows(bytes, rows, row, layout.bits);
 }
 
-// The quantised elements [first, first + to.size()) of the data, whose rows have `row` elements.
+// The quantized elements [first, first + to.size()) of the data, whose rows have `row` elements.
 void read_elements(const Tensor& data, const Layout& layout, int64_t row, int64_t first,
                    std::span<double> to) {
   if (!layout.packed) return data.read_doubles(first, to);

@@ -37,7 +37,7 @@ void infer_split(InferContext& context) {
   auto shape = context.shape(0);
   if (shape) {
     if (shape->empty() || (shape->back().is_constant() && *shape->back().constant() % 2 != 0)) {
-      throw bad_input("{} cannot be split in halves", shape_text(*shape));
+      throw bad_input("{} cannot be split in two", shape_text(*shape));
     }
     shape->back() = floordiv(shape->back(), 2);
   }

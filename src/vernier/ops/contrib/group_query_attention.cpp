@@ -42,7 +42,7 @@ void infer_group_query_attention(InferContext& context) {
 void require_supported(const ReferenceContext& context) {
   for (const char* type : {"k_quant_type", "v_quant_type"}) {
     if (context.attribute<std::string>(type, "NONE") != "NONE")
-      throw unsupported("GroupQueryAttention with a quantised cache");
+      throw unsupported("GroupQueryAttention with a quantized cache");
   }
   if (integer_attribute(context.node(), "sliding_window_cache") != 0)
     throw unsupported("GroupQueryAttention with sliding_window_cache");
@@ -132,7 +132,7 @@ class Bias {
   std::vector<int64_t> strides_;
 };
 
-// What qk_output shows of the scores: as they enter the softmax, or as weights.
+// Says how qk_output shows the scores: as they enter the softmax, or as weights.
 enum ShownStage : int64_t { kScoresShown = 1, kWeightsShown = 2 };
 
 void reference_group_query_attention(ReferenceContext& context) {

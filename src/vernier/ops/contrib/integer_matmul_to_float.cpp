@@ -1,5 +1,5 @@
-// com.microsoft MatMulIntegerToFloat: dequantise(A) * dequantise(B) + bias, as reals.
-// DynamicQuantizeMatMul: the same with a real A that is first quantised to UINT8 by its own range, as
+// com.microsoft MatMulIntegerToFloat: dequantize(A) * dequantize(B) + bias, as reals.
+// DynamicQuantizeMatMul: the same with a real A that is first quantized to UINT8 by its own range, as
 // DynamicQuantizeLinear does. Parameters are of a tensor or of each of its columns.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/math/matmul.h"

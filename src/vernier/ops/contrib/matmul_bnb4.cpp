@@ -58,7 +58,7 @@ void infer_matmul_bnb4(InferContext& context) {
 }
 
 // [n, k]
-std::vector<double> dequantised(const ReferenceContext& context, const Weights& weights) {
+std::vector<double> dequantized(const ReferenceContext& context, const Weights& weights) {
   const int64_t count = weights.n * weights.k;
   const auto bytes = packed_bytes(context, kB, (count + 1) / 2, "B");
   require_size(context, kLargest, (count + weights.block_size - 1) / weights.block_size, "absmax");
@@ -76,7 +76,7 @@ std::vector<double> dequantised(const ReferenceContext& context, const Weights& 
 void reference_matmul_bnb4(ReferenceContext& context) {
   const Weights weights(context.node());
   const auto a = context.factors(kA);
-  const auto b = rounded(Elements(dequantised(context, weights)), context.roundings().operands);
+  const auto b = rounded(Elements(dequantized(context, weights)), context.roundings().operands);
   if (weights.transposed) return context.store(0, times_transposed(a.span(), b.span(), weights.n, weights.k));
   const int64_t rows = a.size() / weights.n;
   std::vector<double> product(static_cast<size_t>(rows * weights.k));

@@ -11,16 +11,16 @@ namespace vernier::ops {
 namespace {
 
 enum Input : size_t { kInput, kWeights, kBias };
-enum QuantisedInput : size_t { kInputScale = 3, kWeightScale, kMask, kInputZeroPoint, kWeightZeroPoint };
+enum QuantizedInput : size_t { kInputScale = 3, kWeightScale, kMask, kInputZeroPoint, kWeightZeroPoint };
 constexpr size_t kAbsent = 99;
 constexpr ProjectedAttention kReal{kInput, kWeights, 3, 4, 5},
-    kQuantised{kInput, kWeights, kMask, 8, kAbsent};
+    kQuantized{kInput, kWeights, kMask, 8, kAbsent};
 
 void infer_real(InferContext& context) {
   infer_projected_attention(context, kReal, context.element(kInput));
 }
-void infer_quantised(InferContext& context) {
-  infer_projected_attention(context, kQuantised, context.element(kBias));
+void infer_quantized(InferContext& context) {
+  infer_projected_attention(context, kQuantized, context.element(kBias));
 }
 
 void run(ReferenceContext& context, const ProjectedAttention& inputs, std::span<const double> input,
@@ -36,10 +36,10 @@ void reference_real(ReferenceContext& context) {
   run(context, kReal, input.span(), weights.span());
 }
 
-void reference_quantised(ReferenceContext& context) {
+void reference_quantized(ReferenceContext& context) {
   const auto input = dequantize_columns(context, kInput, kInputScale, kInputZeroPoint);
   const auto weights = dequantize_columns(context, kWeights, kWeightScale, kWeightZeroPoint);
-  run(context, kQuantised, input, weights);
+  run(context, kQuantized, input, weights);
 }
 
 // Projection, scores and values.
@@ -77,8 +77,8 @@ void register_microsoft_attention(OpRegistry& registry) {
   def.op = "QAttention";
   def.min_inputs = 5;
   def.max_inputs = 9;
-  def.infer = infer_quantised;
-  def.reference = reference_quantised;
+  def.infer = infer_quantized;
+  def.reference = reference_quantized;
   registry.add(std::move(def));
 }
 

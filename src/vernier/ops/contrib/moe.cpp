@@ -1,6 +1,6 @@
 // com.microsoft MoE: every token (row of the input) goes through the k experts that its router scores are
 // highest for, each fc2(activation(fc1(x))), and gets the sum weighted by the softmax of the scores. A third
-// layer multiplies the activation; the gated SwiGLU takes its two halves from fc1 (interleaved, or one behind
+// layer multiplies the activation; the gated SwiGLU takes its two parts from fc1 (interleaved, or one behind
 // the other) or from fc1 and fc3. QMoE: the same of packed integer weights [experts, outputs, inputs *
 // bits / 8], with scales and zero points of each row, or of each block of a row.
 #include "vernier/ops/op_def.h"
@@ -75,7 +75,7 @@ std::vector<double> apply(const ReferenceContext& context, const Form& form, con
   return y;
 }
 
-// Of gates g and linear parts l, each [rows, inner].
+// Combines gates g and linear parts l, each [rows, inner].
 std::vector<double> swiglu(const Node& node, std::vector<double> g, std::span<const double> l) {
   const double alpha = node.attribute<float>("activation_alpha", 1),
                beta = node.attribute<float>("activation_beta", 0);
@@ -89,12 +89,12 @@ std::vector<double> swiglu(const Node& node, std::vector<double> g, std::span<co
   return g;
 }
 
-// Both halves of rows of an even size, which lie one behind the other, or interleaved.
+// Both parts of rows of an even size, which lie one behind the other, or interleaved.
 std::vector<double> fused_swiglu(const Node& node, std::span<const double> values, size_t rows,
                                  bool interleaved) {
   const size_t inner = values.size() / rows / 2;
   if (inner * 2 * rows != values.size())
-    throw bad_input("{} sums cannot be split in halves", values.size() / rows);
+    throw bad_input("{} sums cannot be split in two", values.size() / rows);
   std::vector<double> g, l;
   for (size_t i = 0; i < rows * inner; ++i) {
     const size_t row = i / inner * 2 * inner, at = i % inner;
@@ -112,7 +112,7 @@ double (*activation_of(const std::string& name))(double) {
   throw bad_input("activation_type '{}' is none of relu, gelu, silu, swiglu and identity", name);
 }
 
-// What enters the last layer.
+// Computes what enters the last layer.
 std::vector<double> activated(const ReferenceContext& context, const Form& form, int64_t expert,
                               std::span<const double> rows, size_t count) {
   auto inner = apply(context, form, form.fc1, expert, rows, count);

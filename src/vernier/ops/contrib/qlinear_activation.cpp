@@ -1,5 +1,5 @@
-// com.microsoft QLinearSigmoid, QLinearLeakyRelu: an activation of a quantised tensor, Y =
-// quantise(f(dequantise(X))).
+// com.microsoft QLinearSigmoid, QLinearLeakyRelu: an activation of a quantized tensor, Y =
+// quantize(f(dequantize(X))).
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/nn/activations.h"

@@ -1,4 +1,4 @@
-// com.microsoft QLinearAdd, QLinearMul: broadcasting arithmetic of quantised tensors, C = quantise(f(A, B)).
+// com.microsoft QLinearAdd, QLinearMul: broadcasting arithmetic of quantized tensors, C = quantize(f(A, B)).
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/math/pointwise.h"
 #include "vernier/ops/support/quant/quantization.h"

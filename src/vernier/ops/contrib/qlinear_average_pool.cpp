@@ -1,4 +1,4 @@
-// com.microsoft QLinearAveragePool: AveragePool of a quantised image, quantised; [N, spatial..., C] if
+// com.microsoft QLinearAveragePool: AveragePool of a quantized image, quantized; [N, spatial..., C] if
 // channels_last is set.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/nn/channels_last.h"

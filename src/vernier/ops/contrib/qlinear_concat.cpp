@@ -1,4 +1,4 @@
-// com.microsoft QLinearConcat: joins quantised tensors along an axis under one new scale and zero point.
+// com.microsoft QLinearConcat: joins quantized tensors along an axis under one new scale and zero point.
 // Inputs: the scale and zero point of the result, then tensor, scale, zero point of each part.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"

@@ -1,5 +1,5 @@
-// com.microsoft QLinearReduceMean, QLinearGlobalAveragePool: the mean of a quantised tensor over axes,
-// quantised.
+// com.microsoft QLinearReduceMean, QLinearGlobalAveragePool: the mean of a quantized tensor over axes,
+// quantized.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/movement/strides.h"

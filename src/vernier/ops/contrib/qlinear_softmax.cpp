@@ -1,4 +1,4 @@
-// com.microsoft QLinearSoftmax: Softmax of a quantised tensor. The attribute `opset` says which Softmax:
+// com.microsoft QLinearSoftmax: Softmax of a quantized tensor. The attribute `opset` says which Softmax:
 // before 13 the input is flattened to a matrix at `axis`.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"

@@ -1,4 +1,4 @@
-// com.microsoft QLinearWhere: Where over quantised tensors, Z = quantise(condition ? X : Y).
+// com.microsoft QLinearWhere: Where over quantized tensors, Z = quantize(condition ? X : Y).
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/movement/strides.h"
 #include "vernier/ops/support/quant/quantization.h"

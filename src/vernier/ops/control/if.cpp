@@ -17,7 +17,7 @@ const Graph& branch(const Node& node, bool taken) {
   return graph;
 }
 
-// Of two branches only what both agree on is known.
+// Only what both branches agree on is known.
 ValueInfo join(const InferContext& context, const ValueInfo& a, const ValueInfo& b) {
   ValueInfo joined;
   joined.type = join_types(context, a.type, b.type);

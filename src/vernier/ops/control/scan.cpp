@@ -58,7 +58,7 @@ Dim take_batch(std::optional<Shape>& shape) {
   return batch;
 }
 
-// What inference knows of the sizes that all scan inputs share.
+// Holds what inference knows of the sizes that all scan inputs share.
 struct Extent {
   std::optional<Dim> batch, length;
 };

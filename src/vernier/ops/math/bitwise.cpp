@@ -10,7 +10,7 @@ namespace vernier::ops {
 
 namespace {
 
-// In ideal mode a quantised integer is an unrounded double; its bits are those of the nearest integer.
+// In ideal mode a quantized integer is an unrounded double; its bits are those of the nearest integer.
 Elements<int64_t> bits_of(const ReferenceContext& context, size_t input) {
   const Tensor& tensor = context.in(input);
   if (!is_float(tensor.type()) || !is_integer(context.declared(input))) return context.ints(input);

@@ -37,7 +37,7 @@ void infer_cast(InferContext& context) {
   });
 }
 
-// Ideal mode: a float is never rounded, nor a quantised value on its way to what is stored unrounded, too.
+// Ideal mode: a float is never rounded, nor a quantized value on its way to what is stored unrounded, too.
 Tensor cast_ideally(const ReferenceContext& context, const CastOptions& options) {
   const Tensor& x = context.in(0);
   const ElementType to = context.out_storage(0);

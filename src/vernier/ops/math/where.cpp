@@ -39,7 +39,7 @@ void reference_where(ReferenceContext& context) {
   const Dims out = context.out_dims(0);
   const Tensor &condition = context.in(0), &yes = context.in(1), &no = context.in(2);
   Tensor& result = context.allocate(0, out);
-  // In ideal mode one of two quantised tensors may be unrounded.
+  // In ideal mode one of two quantized tensors may be unrounded.
   const auto stored = [&](const Tensor& x) {
     return x.type() == result.type() ? x : Tensor::from_doubles(result.type(), x.dims(), x.to_doubles());
   };

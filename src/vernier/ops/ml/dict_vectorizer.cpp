@@ -34,7 +34,7 @@ std::vector<int64_t> places_of_words(const ReferenceContext& context, const Tens
 void reference_dict_vectorizer(ReferenceContext& context) {
   const auto [keys, values] = context.datum(0).as_map();
   auto places = places_of_words(context, keys);
-  // What is not found is the element behind the last.
+  // A key that is not found stands for the element behind the last.
   std::replace(places.begin(), places.end(), kNotFound, values.size());
   context.emit(0, take(concat_axis(std::vector{values, Tensor(values.type(), {1})}, 0), places));
 }

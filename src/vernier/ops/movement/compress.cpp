@@ -1,5 +1,5 @@
 // Compress: the slices along `axis`, or the elements of the flattened input, where the condition is true.
-// What is behind the end of the condition is left out.
+// Elements behind the end of the condition are left out.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement/index_offsets.h"

@@ -31,7 +31,7 @@ std::optional<Shape> copy_zeros(std::vector<Dim> wanted, const std::optional<Sha
   return wanted;
 }
 
-// What is left for the size -1.
+// Gives what is left for the size -1.
 Dim left_over(const InferContext& context, const std::vector<Dim>& wanted, const Dim& known) {
   const auto& input = context.shape(0);
   if (!input) return context.fresh("reshape");

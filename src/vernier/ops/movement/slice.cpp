@@ -10,7 +10,7 @@ namespace vernier::ops {
 
 namespace {
 
-// What is given for one axis; nothing where only running can tell.
+// Holds what is given for one axis; nothing where only a run can tell.
 struct Range {
   std::optional<Dim> start, end, step;
 };

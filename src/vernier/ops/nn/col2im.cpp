@@ -24,7 +24,7 @@ WindowAxes axes_of(const Node& node, const Dims& image, const Dims& block) {
   return window_axes(window_attributes(node, image.size()), image, block);
 }
 
-// Of an image and blocks that are known, the input holds as many as there are.
+// Checks, for an image and blocks that are known, that the input holds as many as there are.
 void require_windows(const InferContext& context, const Shape& image, const Shape& block) {
   const auto images = to_dims(image), blocks = to_dims(block);
   if (!images || !blocks) return;

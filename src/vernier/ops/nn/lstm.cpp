@@ -1,7 +1,7 @@
 // LSTM, gates in the order i (input), o (output), f (forget), c (cell): c' = f * c + i * candidate, h' = o *
 // h(c'). Peepholes (order i, o, f) let the gates see the cell; input_forget couples them, f = 1 - i.
 // com.microsoft DynamicQuantizeLSTM: the same by 8-bit weights; what they are multiplied with, all inputs and
-// the hidden states of one step, is quantised by its own range before.
+// the hidden states of one step, is quantized by its own range before.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/nn/recurrent.h"
 
@@ -43,41 +43,41 @@ void infer_lstm(InferContext& context) {
   infer_recurrent(context, 2);
 }
 
-void infer_quantised(InferContext& context) {
+void infer_quantized(InferContext& context) {
   infer_recurrent(context, 2, 1);
 }
 
-enum QuantisedInput : size_t { kW = 1, kR, kWScale = 8, kWZeroPoint, kRScale, kRZeroPoint };
+enum QuantizedInput : size_t { kW = 1, kR, kWScale = 8, kWZeroPoint, kRScale, kRZeroPoint };
 
-// Quantised weights [directions, inputs, gates * hidden] as reals [directions, gates * hidden, inputs].
+// Quantized weights [directions, inputs, gates * hidden] as reals [directions, gates * hidden, inputs].
 // Scales and zero points are of each direction, or of each of its columns.
-Elements<double> dequantised(const ReferenceContext& context, size_t input, size_t scale, size_t zero_point) {
+Elements<double> dequantized(const ReferenceContext& context, size_t input, size_t scale, size_t zero_point) {
   const Dims& dims = context.dims(input);
   if (dims.size() != 3) throw bad_input("weights {} must be of rank 3", dims_text(dims));
   const int64_t directions = dims[0], rows = dims[1], columns = dims[2], units = directions * columns;
   const auto scales = context.reals(scale), points = context.reals(zero_point);
   for (const auto* parameters : {&scales, &points}) {
     if (parameters->size() != directions && parameters->size() != units)
-      throw bad_input("{} quantisation parameters for weights {}", parameters->size(), dims_text(dims));
+      throw bad_input("{} quantization parameters for weights {}", parameters->size(), dims_text(dims));
   }
-  const auto quantised = context.reals(input);
-  std::vector<double> weights(static_cast<size_t>(quantised.size()));
+  const auto quantized = context.reals(input);
+  std::vector<double> weights(static_cast<size_t>(quantized.size()));
   for (int64_t unit = 0; unit < units; ++unit) {
     const auto of_unit = [&](const Elements<double>& all) {
       return all[all.size() == units ? unit : unit / columns];
     };
     for (int64_t row = 0; row < rows; ++row) {
-      const double q = quantised[(unit / columns * rows + row) * columns + unit % columns];
+      const double q = quantized[(unit / columns * rows + row) * columns + unit % columns];
       weights[static_cast<size_t>(unit * rows + row)] = (q - of_unit(points)) * of_unit(scales);
     }
   }
   return Elements<double>(std::move(weights));
 }
 
-RecurrentWeights quantised_weights(const ReferenceContext& context) {
+RecurrentWeights quantized_weights(const ReferenceContext& context) {
   return {.hidden = context.dims(kR)[1],
-          .input = dequantised(context, kW, kWScale, kWZeroPoint),
-          .recurrent = dequantised(context, kR, kRScale, kRZeroPoint),
+          .input = dequantized(context, kW, kWScale, kWZeroPoint),
+          .recurrent = dequantized(context, kR, kRScale, kRZeroPoint),
           .dynamic = !context.ideal()};
 }
 
@@ -106,8 +106,8 @@ void register_lstm(OpRegistry& registry) {
   def.op = "DynamicQuantizeLSTM";
   def.min_inputs = 12;
   def.max_inputs = 12;
-  def.infer = infer_quantised;
-  def.reference = reference_lstm<quantised_weights>;
+  def.infer = infer_quantized;
+  def.reference = reference_lstm<quantized_weights>;
   registry.add(std::move(def));
 }
 

@@ -22,7 +22,7 @@ bool is_given(const InferContext& context, size_t input) {
          !(context.shape(input) && *context.shape(input) == Shape{0});
 }
 
-// Rounded, halves up.
+// Rounds ties up.
 int64_t scaled_size(const Ratio& ratio, int64_t size) {
   return *floordiv(Dim(size) * ratio.numerator * 2 + ratio.denominator, ratio.denominator * 2).constant();
 }

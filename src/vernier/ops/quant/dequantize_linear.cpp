@@ -16,7 +16,7 @@ void infer_dequantize_linear(InferContext& context) {
     throw bad_input("output_dtype {} is no element type", wanted);
   ElementType type = wanted == 0 ? context.element(1) : static_cast<ElementType>(wanted);
   if (type == ElementType::kFloat8E8M0) type = ElementType::kFloat;  // a scale, never a result
-  if (!is_float(type)) throw bad_input("cannot dequantise to {}", element_type_name(type));
+  if (!is_float(type)) throw bad_input("cannot dequantize to {}", element_type_name(type));
   require_granularity(context);
   context.set_output(0, type, context.shape(0));
 }

@@ -1,4 +1,4 @@
-// DynamicQuantizeLinear: quantises to UINT8 with a scale and a zero point that the range of x, extended to
+// DynamicQuantizeLinear: quantizes to UINT8 with a scale and a zero point that the range of x, extended to
 // hold 0, gives.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/quant/dynamic_quantization.h"

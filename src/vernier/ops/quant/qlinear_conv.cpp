@@ -1,4 +1,4 @@
-// QLinearConv: a convolution of quantised images by quantised weights, quantised. Parameters of the weights
+// QLinearConv: a convolution of quantized images by quantized weights, quantized. Parameters of the weights
 // are of the tensor or of each output channel; the bias is of INT32 with the scale of the sums. com.microsoft
 // has the operator with images [N, spatial..., C] if channels_last is set.
 #include "vernier/ops/attribute_defaults.h"

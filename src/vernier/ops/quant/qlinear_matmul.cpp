@@ -1,4 +1,4 @@
-// QLinearMatMul: numpy.matmul of two quantised tensors, quantised. Scales and zero points are of the whole
+// QLinearMatMul: numpy.matmul of two quantized tensors, quantized. Scales and zero points are of the whole
 // tensor, of each row of a, or of each column of b; so they leave the sums, which are exact.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/math/matmul.h"

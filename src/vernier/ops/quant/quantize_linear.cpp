@@ -20,7 +20,7 @@ void infer_quantize_linear(InferContext& context) {
       throw bad_input("output_dtype differs from the type of the zero point");
     type = context.element(2);
   }
-  if (!is_integer(type) && !is_float(type)) throw bad_input("cannot quantise to {}", element_type_name(type));
+  if (!is_integer(type) && !is_float(type)) throw bad_input("cannot quantize to {}", element_type_name(type));
   require_granularity(context);
   context.set_output(0, type, context.shape(0));
 }

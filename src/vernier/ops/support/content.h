@@ -1,4 +1,4 @@
-// What inference can know beyond types: integer content that shape arithmetic is followed through, and sizes
+// Inference can know more than types: integer content that shape arithmetic is followed through, and sizes
 // that two inputs must share.
 #pragma once
 
@@ -12,7 +12,7 @@ struct Content {
   std::vector<Dim> elements;  // row-major
 };
 
-// Of any rank; nothing if it is not known or too large to be followed.
+// Gives content of any rank; nothing if it is not known or too large to be followed.
 std::optional<Content> content_of(const InferContext& context, size_t input);
 
 // The one element of an input; nothing if it is not known. Throws bad_input for several.

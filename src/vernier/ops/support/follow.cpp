@@ -38,7 +38,7 @@ std::optional<std::vector<Dim>> content_of(const Tensor& tensor) {
   const ElementType type = tensor.type();
   if (is_integer(type) || type == ElementType::kBool) {
     const auto values = tensor.to_ints();
-    // What is negative here is beyond the range of a dimension.
+    // A number that is negative here is beyond the range of a dimension.
     if (type == ElementType::kUint64 &&
         std::any_of(values.begin(), values.end(), [](int64_t x) { return x < 0; }))
       return std::nullopt;

@@ -8,7 +8,7 @@
 
 namespace vernier::ops {
 
-// What a dimension is that is `a` in one place and `b`, which differs, in another.
+// Gives the dimension that is `a` in one place and `b`, which differs, in another.
 using MeetDims = std::function<Dim(const Dim& a, const Dim& b)>;
 
 // A type that holds for both; of another rank: of unknown rank. A value that is optional in one place is

@@ -1,5 +1,5 @@
-// What one step of an optimizer takes and gives: (rate R, update count T, tensors to optimize, their
-// gradients, then one group for each kind of state) and (new tensors, one group for each kind of new state).
+// One step of an optimizer takes (rate R, update count T, tensors to optimize, their gradients, then one
+// group for each kind of state) and (new tensors, one group for each kind of new state).
 #pragma once
 
 #include "vernier/ops/reference_context.h"

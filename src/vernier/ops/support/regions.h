@@ -1,4 +1,4 @@
-// What the operators with a body have in common: If, Loop, Scan, SequenceMap.
+// This file has what operators with a body share: If, Loop, Scan, SequenceMap.
 #pragma once
 
 #include "vernier/ops/infer_context.h"

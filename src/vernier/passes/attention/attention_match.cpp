@@ -14,7 +14,7 @@ bool is_forbidding(const Value* value, bool last) {
   return scalar && *scalar <= (half && last ? kForbiddenHalf : kForbiddenScore);
 }
 
-// What a Cast from one type of floats to another reads; null for anything else.
+// Finds the Cast from one type of floats to another; null for anything else.
 Node* float_cast(const Value* value) {
   Node* cast = maker(value, "Cast");
   const auto is_real = [](const Value* each) {

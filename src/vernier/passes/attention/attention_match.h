@@ -17,8 +17,8 @@ struct AttentionMatch {
   HeadsView q, k, v;
   double scale = 1, softcap = 0;
   bool guarded = false;  // weights that are NaN, of rows that may attend nothing, become zeros
-  // What is done to the scores, last first: scores + mask, or Where(condition, scores, mask) with a number
-  // that forbids; negated for the other order.
+  // Holds what is done to the scores, last first: scores + mask, or Where(condition, scores, mask) with a
+  // number that forbids; negated for the other order.
   struct Edit {
     Value* mask;
     Value* condition = nullptr;
@@ -27,8 +27,8 @@ struct AttentionMatch {
   };
   std::vector<Edit> edits;
   std::vector<Node*> members;  // the last makes the result
-  // Of nodes that the attention computes, too, but that stay for others who read them: the scale of an
-  // operand and what transposes the keys.
+  // Holds the ONNX nodes that the attention computes, too, but that stay for others who read them: the scale
+  // of an operand and what transposes the keys.
   Provenance around;
 };
 

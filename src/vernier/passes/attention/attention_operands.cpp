@@ -17,7 +17,7 @@ ValueType type_like(const Value* value, const Shape& dims) {
   return ValueType::of(value->type.tensor.element, dims);
 }
 
-// What a view of the value is of; null if it is none.
+// Finds the value that this one is a view of; null if it is none.
 Value* viewed_by(Value* value) {
   for (const char* op : {"Reshape", "Unsqueeze"}) {
     if (Node* view = maker(value, op)) return view->input(0);

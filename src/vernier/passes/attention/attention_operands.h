@@ -24,7 +24,7 @@ class AttentionNodes {
   Value* in_order(const HeadsView& view);
   // The node that makes the value, here or in the graph.
   Node* transpose_behind(const Value* value) const;
-  // What the nodes mean is, in part, what these mean.
+  // The nodes take over a part of the meaning of these.
   void absorb(const Provenance& provenance) { absorbed_.insert(provenance.begin(), provenance.end()); }
   void absorb(const Node& node) { absorb(node.provenance); }
 

@@ -59,7 +59,7 @@ class AttentionRewrite {
   }
 
  private:
-  // What is added to the scores as one tensor that broadcasts to them; a causal mask is a flag.
+  // Adds the masks as one tensor that broadcasts to the scores; a causal mask is a flag.
   void add_masks(Node& attention) {
     const Shape scores = {match_.q.dims[0], match_.q.dims[1], match_.q.dims[2], match_.v.dims[2]};
     Value* total = nullptr;
@@ -123,7 +123,7 @@ class AttentionRewrite {
                       ValueType::of(ElementType::kFloat, both));
   }
 
-  // What may be attended, instead of the 0 and minus infinity that are chosen by it.
+  // Gives the condition of what may be attended, instead of the 0 and minus infinity that it chooses.
   static Value* as_condition(Value* mask) {
     Node* choice = maker(mask, "Where");
     const bool flags = choice != nullptr && scalar_of(choice->input(1)) == 0.0 &&

@@ -13,7 +13,7 @@ namespace vernier {
 
 namespace {
 
-// What one kernel may reasonably hold.
+// One kernel may reasonably hold so many.
 constexpr size_t kMaxMembers = 64, kMaxOperands = 32;
 
 class PointwiseFusion {

@@ -66,7 +66,7 @@ std::vector<Projection> projections(const Uses& uses, const Node& attention) {
   return found;
 }
 
-// What is added to a product without a bias: the one number that changes no other, not even -0.
+// Makes the bias of a product that has none: the one number that changes no other, not even -0.
 Value* no_bias(Graph& graph, const Projection& projection) {
   const std::vector<double> values(static_cast<size_t>(projection.columns()), -0.0);
   return graph.add_constant(free_name(graph, projection.output->name + "/no_bias"),

@@ -1,6 +1,6 @@
-// What is the same in every trip of a Loop or Scan is computed once, before it. A carried value that the body
-// of a Loop gives back as it came is read from around the body; nodes that read only such values move out, if
-// they cannot fail: there may be no trip.
+// Computes once, before a Loop or Scan, what is the same in every trip. A carried value that the body of a
+// Loop gives back as it came is read from around the body; nodes that read only such values move out, if they
+// cannot fail: there may be no trip.
 #include "vernier/ops/op_def.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/loops/loop_body.h"

@@ -1,4 +1,4 @@
-// What the passes over the bodies of Loop and Scan share.
+// The passes over the bodies of Loop and Scan share this.
 #pragma once
 
 #include "vernier/ir/graph.h"

@@ -38,7 +38,7 @@ struct Contraction {
 
   // Whether matrices are what the operands are but for the order of their axes.
   bool is_plain() const { return rows.size() == 1 && shared.size() == 1 && columns.size() == 1; }
-  // Of the operands and of the product.
+  // Counts the transposes of the operands and of the product.
   int transposes() const {
     return (a_labels != joined({batch, rows, shared}) ? 1 : 0) +
            (b_labels != joined({batch, shared, columns}) ? 1 : 0) +

@@ -1,4 +1,4 @@
-// What com.microsoft fuses, and the backend computes as its parts: Attention -> MatMul, Add, Split and
+// Lowers what com.microsoft fuses and the backend computes as its parts: Attention -> MatMul, Add, Split and
 // MultiHeadAttention; EmbedLayerNormalization -> Gather, Add and LayerNormalization.
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/attribute_defaults.h"
@@ -85,13 +85,13 @@ bool lower_attention(Graph& graph, Node* node) {
   parts.add("Split", kSplitOpset, {projected, parts.ints(*sizes)}, inputs, axis_of(-1));
   inputs.insert(inputs.end(), {nullptr, node->input(kMask), node->input(kScoreBias)});
   if (Value* past = node->input(kPast)) {
-    const std::vector<Value*> halves = {parts.between("past_keys"), parts.between("past_values")};
-    parts.add("Split", kSplitOpset, {past, parts.ints({1, 1})}, halves, axis_of(0));
-    for (Value* half : halves)
+    const std::vector<Value*> parts_of_past = {parts.between("past_keys"), parts.between("past_values")};
+    parts.add("Split", kSplitOpset, {past, parts.ints({1, 1})}, parts_of_past, axis_of(0));
+    for (Value* half : parts_of_past)
       inputs.push_back(parts.made("Squeeze", kSqueezeOpset, {half, parts.ints({0})}));
   }
   while (inputs.back() == nullptr) inputs.pop_back();
-  std::vector<Value*> outputs = {node->output(0)}, halves;
+  std::vector<Value*> outputs = {node->output(0)}, parts_of_past;
   Value* present = node->outputs.size() > 1 ? node->outputs[1] : nullptr;
   if (present != nullptr)
     outputs.insert(outputs.end(), {parts.between("keys_now"), parts.between("values_now")});
@@ -102,8 +102,8 @@ bool lower_attention(Graph& graph, Node* node) {
     attention.attributes.erase(option);
   if (present != nullptr) {
     for (size_t i = 1; i < outputs.size(); ++i)
-      halves.push_back(parts.made("Unsqueeze", kSqueezeOpset, {outputs[i], parts.ints({0})}));
-    parts.add("Concat", kConcatOpset, halves, {present}, axis_of(0));
+      parts_of_past.push_back(parts.made("Unsqueeze", kSqueezeOpset, {outputs[i], parts.ints({0})}));
+    parts.add("Concat", kConcatOpset, parts_of_past, {present}, axis_of(0));
   }
   parts.finish();
   return true;

@@ -164,7 +164,7 @@ void rename_scatter(const RaisedNode& raised) {
   raised.node().op = "ScatterElements";
 }
 
-// Those along several axes became others before (flatten_softmaxes).
+// Softmaxes along several axes became others before (flatten_softmaxes).
 void state_softmax_axis(const RaisedNode& raised) {
   Node& node = raised.node();
   if (joins_axes(node)) raised.refuse("it sums over several axes");

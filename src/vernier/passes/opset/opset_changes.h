@@ -1,5 +1,5 @@
-// What changed in operators of ai.onnx from opset to opset, other than the types that they take. Internal to
-// the room.
+// This file has what changed in operators of ai.onnx from opset to opset, other than the types that they
+// take. Internal to the room.
 #pragma once
 
 #include <span>

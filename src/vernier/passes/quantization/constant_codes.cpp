@@ -14,7 +14,7 @@ constexpr double kInt8Max = 127;
 // Which elements share a scale.
 class Slices {
  public:
-  Slices(const Tensor& codes, const Quantisation& from) : along_(from.scales.size()) {
+  Slices(const Tensor& codes, const Quantization& from) : along_(from.scales.size()) {
     if (from.is_uniform()) return;
     const auto rank = static_cast<int64_t>(codes.rank());
     const auto axis = static_cast<size_t>(from.axis < 0 ? from.axis + rank : from.axis);
@@ -26,7 +26,7 @@ class Slices {
   size_t along_, inner_ = 1;
 };
 
-std::vector<double> without_zero_points(const Tensor& codes, const Quantisation& from) {
+std::vector<double> without_zero_points(const Tensor& codes, const Quantization& from) {
   const Slices slices(codes, from);
   auto values = codes.to_doubles();
   for (size_t i = 0; i < values.size(); ++i) values[i] -= from.zero_points[slices.of(i)];
@@ -35,7 +35,7 @@ std::vector<double> without_zero_points(const Tensor& codes, const Quantisation&
 
 }  // namespace
 
-AroundZero around_zero(const Tensor& codes, const Quantisation& from) {
+AroundZero around_zero(const Tensor& codes, const Quantization& from) {
   const Slices slices(codes, from);
   const auto values = without_zero_points(codes, from);
   std::vector<double> wider(from.scales.size(), 1);
@@ -52,14 +52,14 @@ AroundZero around_zero(const Tensor& codes, const Quantisation& from) {
           std::all_of(wider.begin(), wider.end(), [](double factor) { return factor == 1; })};
 }
 
-Tensor dequantised_constant(const Tensor& codes, const Quantisation& from) {
+Tensor dequantized_constant(const Tensor& codes, const Quantization& from) {
   const Slices slices(codes, from);
   auto values = without_zero_points(codes, from);
   for (size_t i = 0; i < values.size(); ++i) values[i] *= from.scales[slices.of(i)];
   return Tensor::from_doubles(ElementType::kFloat, codes.dims(), values);
 }
 
-CodeRange CodeRange::of(const Quantisation& from) {
+CodeRange CodeRange::of(const Quantization& from) {
   const auto first = static_cast<double>(integer_min(from.type)),
              last = static_cast<double>(static_cast<int64_t>(integer_max(from.type)));
   return {(first - from.zero_points[0]) * from.scales[0], (last - from.zero_points[0]) * from.scales[0]};

@@ -1,7 +1,7 @@
 // Codes that are constants, in other words. Internal to the room.
 #pragma once
 
-#include "vernier/passes/quantization/quantisation.h"
+#include "vernier/passes/quantization/quantization.h"
 
 namespace vernier {
 
@@ -10,19 +10,19 @@ struct AroundZero {
   Tensor codes, scales;   // as many scales as before, or a scalar
   bool is_exact = false;  // the same numbers; else the widest slices have a wider scale
 };
-// Of 8-bit codes.
-AroundZero around_zero(const Tensor& codes, const Quantisation& from);
+// Takes 8-bit codes.
+AroundZero around_zero(const Tensor& codes, const Quantization& from);
 
 // FLOAT, as DequantizeLinear makes it.
-Tensor dequantised_constant(const Tensor& codes, const Quantisation& from);
+Tensor dequantized_constant(const Tensor& codes, const Quantization& from);
 
-// What codes can stand for. Internal to the room.
+// Holds the range that codes can stand for. Internal to the room.
 struct CodeRange {
   double low = 0, high = 0;
 
-  // Of one scale.
-  static CodeRange of(const Quantisation& from);
-  // That of INT8 around zero that reaches as far.
+  // Gives the range of one scale.
+  static CodeRange of(const Quantization& from);
+  // Gives the scale of INT8 around zero that reaches as far.
   double symmetric_scale() const;
 };
 

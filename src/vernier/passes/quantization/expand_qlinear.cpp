@@ -8,7 +8,7 @@ namespace vernier {
 
 namespace {
 
-constexpr int64_t kQuantiseOpset = 13;
+constexpr int64_t kQuantizeOpset = 13;
 constexpr const char* kMicrosoft = "com.microsoft";
 
 // How an operator on codes is laid out: where the triplets (codes, scale, zero point) of its operands begin,
@@ -58,14 +58,14 @@ class Expansion {
     if (!is_sayable()) return false;
     std::vector<Value*> inputs;
     if (form_.plain) inputs.push_back(node_.input(*form_.plain));
-    for (size_t i = 0; i < operands_.size(); ++i) inputs.push_back(dequantised(operands_[i], i));
+    for (size_t i = 0; i < operands_.size(); ++i) inputs.push_back(dequantized(operands_[i], i));
     if (form_.bias && node_.input(*form_.bias) != nullptr) inputs.push_back(real_bias());
-    const bool quantises = node_.input(form_.result) != nullptr;
-    Value* result = quantises ? between(node_.output(0), "real") : node_.output(0);
+    const bool quantizes = node_.input(form_.result) != nullptr;
+    Value* result = quantizes ? between(node_.output(0), "real") : node_.output(0);
     add(form_.real, form_.version, std::move(inputs), result).attributes = attributes();
-    if (quantises) {
+    if (quantizes) {
       Value* point = node_.input(form_.result + 1);
-      add("QuantizeLinear", kQuantiseOpset,
+      add("QuantizeLinear", kQuantizeOpset,
           {result, parameter(node_.input(form_.result), 1),
            point != nullptr ? parameter(point, 1) : zero(node_.output(0))},
           node_.output(0));
@@ -123,13 +123,13 @@ class Expansion {
     return ops::integer_attribute(node_, "transB") != 0 ? 0 : rank - 1;
   }
 
-  Value* dequantised(size_t first, size_t operand) {
+  Value* dequantized(size_t first, size_t operand) {
     Value *codes = node_.input(first), *scale = node_.input(first + 1), *point = node_.input(first + 2);
-    Value* result = between(codes, "dequantised");
+    Value* result = between(codes, "dequantized");
     const int64_t count = known_content(scale)->size();
     std::vector<Value*> inputs{codes, parameter(scale, count)};
     if (point != nullptr) inputs.push_back(parameter(point, count));
-    Node& node = add("DequantizeLinear", kQuantiseOpset, std::move(inputs), result);
+    Node& node = add("DequantizeLinear", kQuantizeOpset, std::move(inputs), result);
     if (operand == 1 && count > 1) node.attributes["axis"] = Attribute(scale_axis(codes));
     return result;
   }

@@ -12,8 +12,8 @@ Pass expand_qlinear();
 
 // DynamicQuantizeLinear -> MatMulInteger or ConvInteger -> Cast to FLOAT, and com.microsoft
 // DynamicQuantizeMatMul and MatMulIntegerToFloat of such operands -> the operator of floats on what was not
-// quantised, and weights behind DequantizeLinear. Another function: what a range that running tells rounded
+// quantized, and weights behind DequantizeLinear. Another function: what a range that running tells rounded
 // is not rounded any more.
-Pass undo_dynamic_quantisation();
+Pass undo_dynamic_quantization();
 
 }  // namespace vernier

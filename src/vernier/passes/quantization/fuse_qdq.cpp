@@ -1,6 +1,6 @@
-// Groups a contraction of dequantised operands with what quantises its result, so that one kernel multiplies
+// Groups a contraction of dequantized operands with what quantizes its result, so that one kernel multiplies
 // the integers: DequantizeLinear -> Conv -> Relu -> QuantizeLinear, perhaps on through
-// DequantizeLinear -> Add of another dequantised tensor -> QuantizeLinear. And means of channels, and rows
+// DequantizeLinear -> Add of another dequantized tensor -> QuantizeLinear. And means of channels, and rows
 // that are normalised, between two of them.
 //
 // Each reader must have its own DequantizeLinear (split-dequantize), and weights must still be integers: this
@@ -11,7 +11,7 @@
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
-#include "vernier/passes/quantization/quantisation.h"
+#include "vernier/passes/quantization/quantization.h"
 
 namespace vernier {
 
@@ -34,10 +34,10 @@ class Matcher {
     for (Node* next = follow(chain); next != nullptr; next = follow(chain)) {
       members_.push_back(next);
       chain = next->output(0);
-      if (is_quantize(next)) quantised_ = members_.size();
-      if (!adds_tensor_ && quantised_ == 0) floats_ = members_.size();
+      if (is_quantize(next)) quantized_ = members_.size();
+      if (!adds_tensor_ && quantized_ == 0) floats_ = members_.size();
     }
-    members_.resize(quantised_ > 0 ? quantised_ : floats_);
+    members_.resize(quantized_ > 0 ? quantized_ : floats_);
     return members_;
   }
 
@@ -46,16 +46,16 @@ class Matcher {
     return &node->graph() == &anchor_->graph() && !taken_.contains(node);
   }
 
-  // The quantised operand behind a DequantizeLinear that nobody else reads.
-  std::optional<Quantisation> take(const Value* value) {
+  // The quantized operand behind a DequantizeLinear that nobody else reads.
+  std::optional<Quantization> take(const Value* value) {
     Node* node = value == nullptr ? nullptr : value->producer();
-    auto found = Quantisation::of(node);
+    auto found = Quantization::of(node);
     if (!found || !is_free(node) || uses_.only_reader(value) == nullptr) return std::nullopt;
     members_.push_back(node);
     return found;
   }
 
-  // A constant of floats, or of integers that are dequantised.
+  // A constant of floats, or of integers that are dequantized.
   bool take_constant(const Value* value) {
     if (value->is_constant()) return value->constant->type() == ElementType::kFloat;
     const Node* node = value->producer();
@@ -90,12 +90,12 @@ class Matcher {
     if (next == nullptr || !is_free(next) || next->outputs.size() != 1) return nullptr;
     const Node* before = chain->producer();
     if (is_quantize(before)) {
-      const auto from = Quantisation::of(before), to = Quantisation::of(next);
+      const auto from = Quantization::of(before), to = Quantization::of(next);
       return is_dequantize(next) && to && *from == *to ? next : nullptr;
     }
     if (is_quantize(next)) {
-      const auto quantisation = Quantisation::of(next);
-      return quantisation && quantisation->is_8bit() && quantisation->is_uniform() ? next : nullptr;
+      const auto quantization = Quantization::of(next);
+      return quantization && quantization->is_8bit() && quantization->is_uniform() ? next : nullptr;
     }
     if (is_onnx(next, "Relu") || is_onnx(next, "LeakyRelu")) return next;
     if (is_onnx(next, "Clip")) return clips(next) ? next : nullptr;
@@ -138,8 +138,8 @@ class Matcher {
   const std::set<const Node*>& taken_;  // by other groups
   Node* anchor_;
   std::vector<Node*> members_;
-  // How many members there are up to the last result that is quantised, or may be one of floats.
-  size_t quantised_ = 0, floats_ = 0;
+  // How many members there are up to the last result that is quantized, or may be one of floats.
+  size_t quantized_ = 0, floats_ = 0;
   bool adds_tensor_ = false;
 };
 
@@ -168,12 +168,12 @@ bool normalises_rows(const Node& node) {
 // no such group.
 std::vector<Node*> group_around(const Uses& uses, const std::set<const Node*>& taken, Node* node) {
   Node* before = node->input(0)->producer();
-  const auto from = is_dequantize(before) ? Quantisation::of(before) : std::nullopt;
+  const auto from = is_dequantize(before) ? Quantization::of(before) : std::nullopt;
   if (!from || !from->is_8bit() || !from->is_uniform() || taken.contains(before) ||
       &before->graph() != &node->graph() || uses.only_reader(before->output(0)) != node)
     return {};
   Node* after = uses.only_reader(node->output(0));
-  const auto to = is_quantize(after) ? Quantisation::of(after) : std::nullopt;
+  const auto to = is_quantize(after) ? Quantization::of(after) : std::nullopt;
   if (!to || !to->is_8bit() || !to->is_uniform() || &after->graph() != &node->graph()) return {before, node};
   return {before, node, after};
 }

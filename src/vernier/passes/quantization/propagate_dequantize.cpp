@@ -11,29 +11,29 @@
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
-#include "vernier/passes/quantization/quantisation.h"
+#include "vernier/passes/quantization/quantization.h"
 
 namespace vernier {
 
 namespace {
 
 // A Pad of integers adds what stands for 0.
-void set_padding(Graph& graph, Node& moved, const Quantisation& quantisation) {
+void set_padding(Graph& graph, Node& moved, const Quantization& quantization) {
   if (moved.op != "Pad" || ops::pad_mode(moved) != "constant") return;
   if (moved.inputs.size() < 3) moved.inputs.resize(3, nullptr);
   moved.inputs[2] = graph.add_constant(
       free_name(graph, moved.name + "/zero_point"),
-      Tensor::from_doubles(quantisation.type, Dims{}, std::vector<double>{quantisation.zero_points.at(0)}));
+      Tensor::from_doubles(quantization.type, Dims{}, std::vector<double>{quantization.zero_points.at(0)}));
 }
 
-// The parameters that all dequantised operands share.
-std::optional<Quantisation> shared_quantisation(const Node& node, size_t count) {
-  std::optional<Quantisation> shared;
+// The parameters that all dequantized operands share.
+std::optional<Quantization> shared_quantization(const Node& node, size_t count) {
+  std::optional<Quantization> shared;
   for (size_t i = 0; i < count; ++i) {
     const Value* input = node.input(i);
     const Node* producer = input == nullptr ? nullptr : input->producer();
     if (!is_dequantize(producer)) return std::nullopt;
-    const auto own = Quantisation::of(producer);
+    const auto own = Quantization::of(producer);
     if (!own || !own->is_uniform() || !own->is_8bit() || (shared && !(*own == *shared))) return std::nullopt;
     shared = own;
   }
@@ -42,7 +42,7 @@ std::optional<Quantisation> shared_quantisation(const Node& node, size_t count) 
 
 bool propagate(Graph& graph, Node* node) {
   const size_t count = moved_inputs(*node);
-  const auto shared = count == 0 ? std::nullopt : shared_quantisation(*node, count);
+  const auto shared = count == 0 ? std::nullopt : shared_quantization(*node, count);
   if (!shared) return false;
   const Node* dequantize = node->input(0)->producer();
   std::vector<std::unique_ptr<Node>> made;
@@ -64,12 +64,12 @@ bool propagate(Graph& graph, Node* node) {
     if (real == nullptr) continue;
     ValueType type = real->type;
     type.tensor.element = shared->type;
-    Value* integers = graph.add_value(free_name(graph, real->name + "/quantised"), type);
+    Value* integers = graph.add_value(free_name(graph, real->name + "/quantized"), type);
     moved->outputs[i] = integers;
     made.push_back(make_node("DequantizeLinear", dequantize->version,
                              {integers, dequantize->input(1), dequantize->input(2)}, real));
     made.back()->attributes = dequantize->attributes;
-    made.back()->name = free_name(graph, real->name + "/dequantise");
+    made.back()->name = free_name(graph, real->name + "/dequantize");
   }
   Rewriter(graph).replace({node}, std::move(made));
   return true;
@@ -80,10 +80,10 @@ bool propagate(Graph& graph, Node* node) {
 bool hoist(Graph& graph, Node* quantize) {
   if (!is_quantize(quantize)) return false;
   Node* mover = quantize->input(0)->producer();
-  const auto quantisation = Quantisation::of(quantize);
+  const auto quantization = Quantization::of(quantize);
   const size_t count = mover == nullptr ? 0 : moved_inputs(*mover);
   if (count == 0 || mover->op == "MaxPool" || mover->outputs.size() != 1 || &mover->graph() != &graph ||
-      !quantisation || !quantisation->is_uniform() || !quantisation->is_8bit() ||
+      !quantization || !quantization->is_uniform() || !quantization->is_8bit() ||
       Uses(graph).only_reader(mover->output(0)) != quantize)
     return false;
   std::vector<std::unique_ptr<Node>> made;
@@ -92,15 +92,15 @@ bool hoist(Graph& graph, Node* quantize) {
   for (size_t i = 0; i < count; ++i) {
     Value* real = mover->inputs[i];
     ValueType type = real->type;
-    type.tensor.element = quantisation->type;
-    Value* integers = graph.add_value(free_name(graph, real->name + "/quantised"), type);
+    type.tensor.element = quantization->type;
+    Value* integers = graph.add_value(free_name(graph, real->name + "/quantized"), type);
     made.push_back(clone(*quantize, same, &graph));
     made.back()->name = integers->name;
     made.back()->inputs[0] = real;
     made.back()->outputs = {integers};
     moved->inputs[i] = integers;
   }
-  set_padding(graph, *moved, *quantisation);
+  set_padding(graph, *moved, *quantization);
   moved->outputs = {quantize->output(0)};
   made.push_back(std::move(moved));
   Rewriter(graph).replace({mover, quantize}, std::move(made));
@@ -110,7 +110,7 @@ bool hoist(Graph& graph, Node* quantize) {
 // DequantizeLinear, then QuantizeLinear with the same parameters.
 bool cancel(Graph& graph, Node* node) {
   if (!is_quantize(node) || !is_dequantize(node->input(0)->producer())) return false;
-  const auto from = Quantisation::of(node->input(0)->producer()), to = Quantisation::of(node);
+  const auto from = Quantization::of(node->input(0)->producer()), to = Quantization::of(node);
   if (!from || !to || !(*from == *to) || !to->is_8bit()) return false;
   return Rewriter(graph).forward(node, node->input(0)->producer()->input(0));
 }

@@ -5,7 +5,7 @@
 #include "vernier/ops/op_def.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
-#include "vernier/passes/quantization/quantisation.h"
+#include "vernier/passes/quantization/quantization.h"
 #include "vernier/passes/uses.h"
 
 namespace vernier {

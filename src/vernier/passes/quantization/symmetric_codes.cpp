@@ -54,8 +54,8 @@ class GraphCodes {
     for (const auto& node : graph_.nodes()) {
       if (!is_dequantize(node.get()) || known_content(node->input(0))) continue;
       const Node* mover = node->input(0)->producer();
-      const auto quantisation = Quantisation::of(node.get());
-      if (mover == nullptr || &mover->graph() != &graph_ || !quantisation || !quantisation->is_uniform() ||
+      const auto quantization = Quantization::of(node.get());
+      if (mover == nullptr || &mover->graph() != &graph_ || !quantization || !quantization->is_uniform() ||
           moved_inputs(*mover) == 0)
         continue;
       if (mover->op == "Pad" && ops::pad_mode(*mover) == "constant" && mover->input(2) != nullptr &&
@@ -69,7 +69,7 @@ class GraphCodes {
   // It goes before what moves, and there is a pair of the same parameters behind: kernels of integers want
   // one before each operand.
   void lift(Node* node) {
-    const auto from = *Quantisation::of(node);
+    const auto from = *Quantization::of(node);
     Value* codes = node->input(0);
     Node* mover = codes->producer();
     size_t at = position(*mover) + 1;
@@ -79,7 +79,7 @@ class GraphCodes {
     ValueMap same;
     auto moved = clone(*mover, same, &graph_);
     for (size_t i = 0; i < moved_inputs(*mover); ++i) {
-      Value* real = between(mover->input(i), "dequantised");
+      Value* real = between(mover->input(i), "dequantized");
       put("DequantizeLinear", node->version, {mover->input(i), node->input(1), zero}, real, *node, at);
       moved->inputs[i] = real;
     }
@@ -96,7 +96,7 @@ class GraphCodes {
     put("QuantizeLinear", node->version, {result, node->input(1), zero}, again, *node, at);
     in_range_.insert(result);
     for (Node* reader : nodes_like(is_dequantize)) {
-      const auto to = reader->input(0) == codes ? Quantisation::of(reader) : std::nullopt;
+      const auto to = reader->input(0) == codes ? Quantization::of(reader) : std::nullopt;
       if (to && *to == from) reader->inputs[0] = again;
     }
     remove_unread(mover);
@@ -112,7 +112,7 @@ class GraphCodes {
     graph_.remove_values(gone);
   }
 
-  void pad_with_real(Node& pad, const Quantisation& from) {
+  void pad_with_real(Node& pad, const Quantization& from) {
     if (pad.op != "Pad" || ops::pad_mode(pad) != "constant") return;
     const double code = pad.input(2) == nullptr ? 0 : *scalar_of(pad.input(2));
     if (pad.inputs.size() < 3) pad.inputs.resize(3, nullptr);
@@ -122,14 +122,14 @@ class GraphCodes {
   // Codes that are constants.
   void settle_constant(Node* node) {
     const auto codes = known_content(node->input(0));
-    const auto from = Quantisation::of(node);
+    const auto from = Quantization::of(node);
     if (!codes || !from || (from->type == ElementType::kInt8 && from->is_symmetric())) return;
     if (from->type == ElementType::kInt4 || from->type == ElementType::kUint4) return;
     if (from->is_8bit()) {
       const AroundZero changed = around_zero(*codes, *from);
       if (changed.is_exact || is_weights(Uses(graph_), node->output(0))) return set_codes(*node, changed);
     }
-    Value* real = graph_.add_constant(named(node->output(0), "real"), dequantised_constant(*codes, *from));
+    Value* real = graph_.add_constant(named(node->output(0), "real"), dequantized_constant(*codes, *from));
     if (Rewriter(graph_).forward(node, real)) ++found_.constants;
   }
 
@@ -144,14 +144,14 @@ class GraphCodes {
 
   // Codes that QuantizeLinear makes.
   void settle_value(Node* node) {
-    const auto from = Quantisation::of(node);
+    const auto from = Quantization::of(node);
     if (!from || !from->is_uniform() || !from->is_8bit()) return;
     Value* codes = node->output(0);
     const Uses uses(graph_);
     std::vector<Node*> back;
     bool others = false;
     for (Node* reader : uses.readers(codes)) {
-      const auto to = is_dequantize(reader) ? Quantisation::of(reader) : std::nullopt;
+      const auto to = is_dequantize(reader) ? Quantization::of(reader) : std::nullopt;
       if (to && *to == *from)
         back.push_back(reader);
       else
@@ -159,12 +159,12 @@ class GraphCodes {
     }
     const bool changes = from->type != ElementType::kInt8 || from->zero_points[0] != 0;
     if (!changes) return;
-    if (!back.empty()) quantise_around_zero(*node, *from, back);
+    if (!back.empty()) quantize_around_zero(*node, *from, back);
     if (others || back.empty()) spell_out(node, *from);
     if (!others && !back.empty()) graph_.remove_nodes({node}), graph_.remove_values({codes});
   }
 
-  void quantise_around_zero(Node& node, const Quantisation& from, const std::vector<Node*>& back) {
+  void quantize_around_zero(Node& node, const Quantization& from, const std::vector<Node*>& back) {
     const CodeRange range = CodeRange::of(from);
     const auto scale = static_cast<float>(range.symmetric_scale());
     Value* real = node.input(0);
@@ -200,7 +200,7 @@ class GraphCodes {
   }
 
   // y = cast(clip(round(x / scale) + zero point)), for who wants the codes themselves.
-  void spell_out(Node* node, const Quantisation& from) {
+  void spell_out(Node* node, const Quantization& from) {
     Value* codes = node->output(0);
     size_t at = position(*node);
     Value* steps = between(codes, "steps");
@@ -224,7 +224,7 @@ class GraphCodes {
 
   // Codes of inputs, and of whatever else makes some: (cast(q) - zero point) * scale.
   void settle_input(Node* node) {
-    const auto from = Quantisation::of(node);
+    const auto from = Quantization::of(node);
     const Node* maker = node->input(0)->producer();
     if (!from || !from->is_uniform() || !from->is_8bit() || is_quantize(maker) ||
         known_content(node->input(0)) || (from->type == ElementType::kInt8 && from->zero_points[0] == 0))

@@ -1,4 +1,4 @@
-// Quantisation as TensorRT computes it: INT8 around zero, and nothing else.
+// Quantization as TensorRT computes it: INT8 around zero, and nothing else.
 #pragma once
 
 #include "vernier/passes/pass.h"

@@ -23,7 +23,7 @@ std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b) {
   return result;
 }
 
-// What `value` is of x, if it is a polynomial of it; `members` gets the nodes that compute it.
+// Reads `value` as a polynomial of x, if it is one; `members` gets the nodes that compute it.
 std::optional<Polynomial> polynomial(Value* value, const Value* x, std::vector<Node*>& members,
                                      int depth = 0) {
   if (value == x) return Polynomial{0, 1};

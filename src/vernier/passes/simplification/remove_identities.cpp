@@ -1,6 +1,6 @@
 // Removes nodes that yield one of their inputs: Identity, Dropout, Cast to the same type, what moves elements
 // nowhere, Where of what is never NaN against what should stand for NaN, and QuantizeLinear of what was
-// dequantised alike.
+// dequantized alike.
 #include <algorithm>
 #include <cmath>
 
@@ -66,7 +66,7 @@ bool same_constants(const Value* a, const Value* b) {
 
 // One scale for the whole tensor. Up to 255 units, rounded and divided by the unit, are as many again within
 // 2^-15, if nothing comes near the ends of the range of floats.
-bool quantises_again(const Node& node) {
+bool quantizes_again(const Node& node) {
   const auto is = [](const Node* of, const char* op) {
     return of != nullptr && of->domain.empty() && of->op == op;
   };
@@ -89,7 +89,7 @@ bool quantises_again(const Node& node) {
 Value* yielded_by(const Node& node) {
   if (is_identity(node)) return node.input(0);
   if (chooses_last(node)) return node.input(2);
-  return quantises_again(node) ? node.input(0)->producer()->input(0) : nullptr;
+  return quantizes_again(node) ? node.input(0)->producer()->input(0) : nullptr;
 }
 
 // Nodes that become neighbours may be such again.

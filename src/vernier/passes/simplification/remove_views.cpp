@@ -1,4 +1,4 @@
-// Of a chain of operators that only give new sizes the last is enough.
+// In a chain of operators that only give new sizes the last is enough.
 #include "vernier/ir/rewriter.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"

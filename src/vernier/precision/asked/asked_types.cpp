@@ -55,7 +55,7 @@ void AskedTypes::add(Asked& kind, const Nodes& nodes) {
     size_t matched = 0;
     const auto take = [&](const std::string& name, const std::vector<const Node*>& named) {
       ++matched;
-      // What was a function is several nodes of one name.
+      // A function has become several nodes of one name.
       const bool can = std::any_of(named.begin(), named.end(),
                                    [&](const Node* node) { return obstacle(*node, type).empty(); });
       if (!can) left.push_back(named.front());

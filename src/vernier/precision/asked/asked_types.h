@@ -14,10 +14,10 @@ namespace vernier {
 class AskedTypes {
  public:
   AskedTypes() = default;
-  // Of the nodes of the model, whose types are inferred. Throws usage_error for what matches no node, and
-  // bad_input for a plan file that is none.
+  // Reads what is asked of the nodes of the model, whose types are inferred. Throws usage_error for what
+  // matches no node, and bad_input for a plan file that is none.
   AskedTypes(const PrecisionOptions& options, const Graph& model);
-  // What a user or a search set in the plan.
+  // Takes what a user or a search set in the plan.
   explicit AskedTypes(PrecisionPlan plan) : plan_(std::move(plan)) {}
 
   // Null where nobody asks. Of a node that stands for several, the last of the options that one of them
@@ -58,9 +58,9 @@ class AskedTypes {
   PrecisionAudit impossible_;
 };
 
-// What rules must know of a model beside the graph that its rewrites left.
+// Rules must know more of a model than the graph that its rewrites left.
 
-// What the model was before rewrites, and what is asked of it.
+// Holds the model before its rewrites, and what is asked of it.
 struct ModelFacts {
   PrecisionPlan declared;
   AskedTypes asked;

@@ -19,10 +19,10 @@ bool is_narrow(ElementType type) {
   return type == ElementType::kFloat16 || type == ElementType::kBFloat16;
 }
 
-// What the names of Casts that are added end with.
+// The names of added Casts end with this.
 constexpr std::string_view kAddedCast = "/cast";
 
-// What a group holds is changed where the group is made.
+// Skips the nodes in groups, which are changed where the group is made.
 void add_model_graphs(Graph& graph, std::vector<Graph*>& graphs) {
   graphs.push_back(&graph);
   for (const auto& node : graph.nodes()) {
@@ -147,8 +147,8 @@ class Retyping {
     return known;
   }
 
-  // What the node makes becomes f32, and a Cast behind it gives what it was to those who read it so far. The
-  // f32 keeps the name, unless that is the name of an output.
+  // Makes the node's result f32, and gives the former type to its readers by a Cast behind it. The f32 keeps
+  // the name, unless that is the name of an output.
   void give(Value& output, const Node& node) {
     Graph& graph = node.graph();
     const bool is_output =

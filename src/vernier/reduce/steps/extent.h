@@ -19,7 +19,7 @@ struct Extent {
   int64_t size = 0;
 };
 
-// Those of at least 2, in the order of inputs, constants and nodes.
+// Gives the extents of at least 2, in the order of inputs, constants and nodes.
 std::vector<Extent> extents_of(const ReproCase& whole);
 
 // Makes an extent of `times` * `from` one of `times` * `to`: of each run of `from` elements along the axis it

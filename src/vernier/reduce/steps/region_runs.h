@@ -1,4 +1,4 @@
-// What the regions of a node run on. Internal to the room.
+// Records what the regions of a node run on. Internal to the room.
 #pragma once
 
 #include "vernier/reduce/repro_case.h"

@@ -64,7 +64,7 @@ std::string calibration_text(const CalibrationReport& report, size_t max_rows) {
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
       return a->spread.value_or(0) > b->spread.value_or(0);
     });
-    text += fmt::format("the {} whose scales differ most between halves of the samples; -v shows all\n",
+    text += fmt::format("the {} whose scales differ most between two parts of the samples; -v shows all\n",
                         max_rows);
     order.resize(max_rows);
   }

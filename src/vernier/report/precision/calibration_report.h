@@ -1,4 +1,4 @@
-// What `calibrate` found, as text and as JSON.
+// Reports what `calibrate` found, as text and as JSON.
 #pragma once
 
 #include <map>

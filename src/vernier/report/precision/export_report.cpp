@@ -12,7 +12,7 @@ std::string export_text(const ExportReport& report) {
   std::string text;
   if (!report.types.empty())
     text += fmt::format("{}; added {} Casts, {} QuantizeLinear and DequantizeLinear\n", report.types,
-                        report.casts, report.quantised);
+                        report.casts, report.quantized);
   if (report.opset != report.opset_before)
     text += fmt::format("converted from opset {} to {}\n", report.opset_before, report.opset);
   for (const std::string& note : report.notes) text += note + "\n";
@@ -25,7 +25,7 @@ std::string export_json(const ExportReport& report) {
                    {"model", report.model},         {"file", report.output},
                    {"opset", report.opset},         {"opset_before", report.opset_before},
                    {"types", report.types},         {"casts", report.casts},
-                   {"quantised", report.quantised}, {"notes", report.notes}};
+                   {"quantized", report.quantized}, {"notes", report.notes}};
   document["findings"] = json::parse(check_json(report.output, report.findings)).at("findings");
   return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -59,7 +59,7 @@ std::string plan_text(const NamedPlan& named) {
   std::string text =
       fmt::format("{}: precision plan for {}, {} nodes: {}{}\n", printable(named.file, kFileWidth),
                   model_text(plan), plan.layers.size(), summary(plan), plan.tf32 ? "" : "; TF32 is off");
-  TextTable table({"node", "compute/accumulate/store", "quantised", "by", "why"}, 5);
+  TextTable table({"node", "compute/accumulate/store", "quantized", "by", "why"}, 5);
   for (const auto& [node, layer] : plan.layers)
     table.add({printable(node, kNodeWidth), types_of(layer), quant_of(layer),
                fmt::format("{}{}", by_name(layer.by), layer.frozen ? ", frozen" : ""),

@@ -1,4 +1,4 @@
-// What `inspect` shows of precision plans.
+// Writes what `inspect` shows of precision plans.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ struct NamedPlan {
 
 // The types of each node, who set them, and why.
 std::string plan_text(const NamedPlan& plan);
-// What is other in one plan than in the other, node by node.
+// Writes the differences of two plans, node by node.
 std::string plan_diff_text(const NamedPlan& a, const NamedPlan& b);
 // Schema "vernier-plan-diff", version 1.
 std::string plan_diff_json(const NamedPlan& a, const NamedPlan& b);
 
-// What an engine computes in, against its plan, as text and as JSON.
+// The next functions report what an engine computes in, against its plan, as text and as JSON.
 
 // A summary, then the nodes that differ, then the others, as many rows as asked for.
 std::string audit_text(const PrecisionAudit& audit, size_t max_rows);

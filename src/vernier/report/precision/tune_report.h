@@ -1,4 +1,4 @@
-// What a search over precision plans found, as text and as JSON.
+// Reports what a search over precision plans found, as text and as JSON.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 namespace vernier {
 
 struct TuneReport {
-  // Of one part of the data.
+  // Scores one part of the data.
   struct Score {
     double error = 0, deviation = 0;  // relative L2; in the unit of the target
     std::optional<double> metric;     // in points

@@ -1,4 +1,4 @@
-"""What an engine is made of, as JSON."""
+"""Prints what an engine is made of, as JSON."""
 import json
 
 import numpy as np

@@ -18,7 +18,7 @@ from graphs_floats import (
     halve,
     names,
     normal,
-    quantise_by_offset,
+    quantize_by_offset,
     shrink_rows,
     truncate_input,
     weights,
@@ -203,7 +203,7 @@ def b16() -> list[Case]:
     half, chain = steps_of_half()
     unit = lambda: [{"x": np.random.default_rng(180).uniform(0, 1, (16, 64)).astype(np.float32)}]
     ort = ("--cpu", "--onnxruntime", "--against", "onnxruntime")
-    face = changed(real_model("facemesh-192-fp16"), lambda m: quantise_by_offset(m, "input_1", 64.0))
+    face = changed(real_model("facemesh-192-fp16"), lambda m: quantize_by_offset(m, "input_1", 64.0))
 
     def told(name: str, model: str, nodes, fault: dict) -> Case:
         return Case(

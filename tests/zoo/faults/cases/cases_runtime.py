@@ -7,7 +7,7 @@ from case import Case
 from edits_runtime import with_function
 from nets import Net
 from planting import loaded, real_model, recorded
-from quantised_cases import real, samples_of
+from quantized_cases import real, samples_of
 
 
 def black_box(

@@ -2,12 +2,12 @@
 (B48)."""
 
 from case import Case
-from cases_quantisation import pictures
+from cases_quantization import pictures
 from cases_runtime import black_box
 from edits_runtime import with_random
 from nets import Net
 from planting import real_model, recorded
-from quantised_cases import real, samples_of
+from quantized_cases import real, samples_of
 
 
 def one_input():

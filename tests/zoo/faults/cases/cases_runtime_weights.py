@@ -5,7 +5,7 @@ from cases_runtime import black_box
 from edits_runtime import WEIGHTED
 from nets import Net
 from planting import loaded, nodes_of, real_model, recorded
-from quantised_cases import samples_of
+from quantized_cases import samples_of
 
 
 def perceptron():

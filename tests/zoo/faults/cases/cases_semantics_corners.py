@@ -55,7 +55,7 @@ def integers(low: int, high: int, *names: str):
 
 
 def rounded(to: int | None = None, given: int = FLOAT):
-    """Scores that are rounded, or cast, and a product of them. Halves are among them."""
+    """Scores that are rounded, or cast, and a product of them. Ties are among them."""
 
     def build() -> onnx.ModelProto:
         rng = np.random.default_rng(39)
@@ -78,7 +78,7 @@ def rounded(to: int | None = None, given: int = FLOAT):
     return build
 
 
-def halves(low: int, high: int):
+def ties(low: int, high: int):
     def draw() -> list[dict[str, np.ndarray]]:
         rng = np.random.default_rng(4)
         return [{"x": rng.integers(low, high, (6, 12)).astype(np.float32)} for _ in range(2)]
@@ -117,9 +117,9 @@ def corner_cases() -> list[Case]:
             value=1,
         ),
         own("B37/own-div", distances("Div"), integers(-31, 31, "x", "z"), "n2", "integer-division-floors"),
-        own("B37/own-half-away", rounded(), halves(-40, 40), "n2", "rounds-half-away"),
-        own("B37/own-cast-rounds", rounded(INT), halves(-40, 40), "n2", "cast-rounds", taps="refused"),
-        own("B37/own-cast-saturates", rounded(TensorProto.UINT8), halves(-300, 1000), "n2", "cast-saturates"),
+        own("B37/own-half-away", rounded(), ties(-40, 40), "n2", "rounds-half-away"),
+        own("B37/own-cast-rounds", rounded(INT), ties(-40, 40), "n2", "cast-rounds", taps="refused"),
+        own("B37/own-cast-saturates", rounded(TensorProto.UINT8), ties(-300, 1000), "n2", "cast-saturates"),
         Case(
             "B37/embedding-nan",
             "B37",

@@ -15,7 +15,7 @@ struct PieceRows {
   int64_t stride, chunk, term;
 };
 
-// Sums of `count` rows, up to 32; the weights of the next 32 columns lie `block` halves farther.
+// Sums of `count` rows, up to 32; the weights of the next 32 columns lie `block` elements farther.
 struct PieceProduct {
   PieceRows rows;
   int64_t count, chunks;
@@ -59,7 +59,7 @@ class TileBlocks {
   std::vector<int64_t> direct_steps_, steps_;  // of rows where they lie; of those in chunks of 32 rows
 };
 
-// Of one term.
+// Multiplies blocks of operands that are one term each.
 class VectorBlocks {
  public:
   struct Scope {};

@@ -24,7 +24,7 @@ void multiply_rows_in_place(const float* x, int64_t size, const float* rows, int
 void weigh_rows_in_place(const float* weights, int64_t count, const float* rows, int64_t stride, int64_t size,
                          float* sums, bool adds);
 
-// What becomes of a row of products: x * scale + shift + bias; minus infinity where `allowed` is 0.
+// Changes a row of products to x * scale + shift + bias; minus infinity where `allowed` is 0.
 struct ScoreEdits {
   float scale = 1, shift = 0;
   const float* bias = nullptr;       // of each score; null: none

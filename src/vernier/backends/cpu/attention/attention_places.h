@@ -11,7 +11,7 @@ bool serves_heads(const AttentionPlan& plan);
 
 std::unique_ptr<Kernel> refuse(const KernelRequest& request, std::string& reason);
 
-// What an operator is registered with whose plan `kPlanOf` gives, if it is served.
+// An operator is registered with this, which serves it where `kPlanOf` gives a plan.
 template <std::optional<AttentionPlan> (*kPlanOf)(const KernelRequest&)>
 std::unique_ptr<Kernel> make_planned(const KernelRequest& request, std::string& reason) {
   const auto plan = kPlanOf(request);

@@ -5,13 +5,13 @@
 
 namespace vernier::cpu {
 
-// What becomes of products of queries and keys before their softmax, and which keys a query may attend at
-// all.
+// This file says what becomes of products of queries and keys before their softmax, and which keys a query
+// may attend at all.
 struct KeyRange {
   int64_t first, last;  // [first, last)
 };
 
-// Of a query and the first of some keys.
+// Locates the score of a query and the first of some keys.
 struct ScorePlace {
   int64_t entry, head, query, key;
 };
@@ -30,7 +30,7 @@ class ScoreBias {
   int64_t mask_at(const ScorePlace& place) const;
 
  private:
-  // What scales, caps and is added without a mask; gives the scale that is left to do.
+  // Scales, caps and adds all but a mask; gives the scale that is left to do.
   float prepare(const KernelArguments& arguments, const ScorePlace& place, int64_t keys, float* scores) const;
   void add_padding(const int32_t* padding, const ScorePlace& place, int64_t keys, float* scores) const;
 

@@ -12,7 +12,7 @@ constexpr __mmask16 kAllLanes = 0xFFFF;
 constexpr float kLog2OfE = 1.44269504F;
 constexpr float kLarge = 1e30F;  // times log2(e), what is larger may be no float
 
-// Of lanes at places from `at` on, those in [first, last).
+// Masks those lanes, at places from `at` on, that lie in [first, last).
 VERNIER_AVX512 inline __mmask16 lanes_in(int64_t first, int64_t last, int64_t at) {
   const auto below_first = (uint32_t{1} << std::clamp<int64_t>(first - at, 0, kLanes)) - 1,
              below_last = (uint32_t{1} << std::clamp<int64_t>(last - at, 0, kLanes)) - 1;
@@ -48,7 +48,7 @@ VERNIER_AVX512 float largest_masked(float* scores, int64_t count, float scale, c
   return _mm512_reduce_max_ps(top);
 }
 
-// What becomes of scores x: exp(x * scale - top).
+// Turns scores x into exp(x * scale - top).
 template <bool kIsLarge>
 struct Weighing {
   __m512 scale, top;
@@ -60,7 +60,7 @@ struct Weighing {
     const __m512 power = _mm512_fmsub_ps(x, scale, top);
     return power_of_two(kIsLarge ? _mm512_mul_ps(power, _mm512_set1_ps(kLog2OfE)) : power);
   }
-  // Of the scores that count; the others' are 0.
+  // Gives the weights of the scores that count; the others' are 0.
   VERNIER_AVX512 inline __m512 of(const float* x, __mmask16 lanes) const {
     if (lanes == 0) return _mm512_setzero_ps();
     return _mm512_maskz_mov_ps(lanes, of(_mm512_maskz_loadu_ps(lanes, x)));
@@ -68,8 +68,8 @@ struct Weighing {
 };
 
 VERNIER_AVX512 inline void store_weights(__m512 first, __m512 second, uint16_t* to) {
-  const __m512bh halves = _mm512_cvtne2ps_pbh(second, first);
-  _mm512_storeu_si512(to, reinterpret_cast<const __m512i&>(halves));
+  const __m512bh narrow = _mm512_cvtne2ps_pbh(second, first);
+  _mm512_storeu_si512(to, reinterpret_cast<const __m512i&>(narrow));
 }
 
 // Weights of the keys in `span`, and 0 of the others up to a whole chunk; gives their sum.
@@ -110,8 +110,8 @@ VERNIER_AVX512 float make_weights(const RowScores& row, int64_t keys, uint16_t* 
 VERNIER_AVX512 void scale_row(const float* x, int64_t count, float factor, uint16_t* y) {
   const __m512 times = _mm512_set1_ps(factor);
   const auto halves_of = [&](__m512 first, __m512 second) VERNIER_AVX512 {
-    const __m512bh halves = _mm512_cvtne2ps_pbh(_mm512_mul_ps(second, times), _mm512_mul_ps(first, times));
-    return reinterpret_cast<const __m512i&>(halves);
+    const __m512bh narrow = _mm512_cvtne2ps_pbh(_mm512_mul_ps(second, times), _mm512_mul_ps(first, times));
+    return reinterpret_cast<const __m512i&>(narrow);
   };
   int64_t i = 0;
   for (; i + 2 * kLanes <= count; i += 2 * kLanes)

@@ -169,7 +169,7 @@ class BlockProducts {
   Blocks blocks_;
 };
 
-// What is added to operands of bfloat16 would have to be rounded, which no plan asks for.
+// Addends of operands of bfloat16 would have to be rounded, which no plan asks for.
 bool serves(const AttentionPlan& plan) {
   const bool adds = plan.q.bias >= 0 || plan.k.bias >= 0 || plan.v.bias >= 0;
   return plan.element == ElementType::kFloat || !adds;

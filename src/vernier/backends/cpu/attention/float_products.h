@@ -1,4 +1,4 @@
-// What attention with products of floats does alike, wherever its keys and values lie (see
+// This file has what all attention with products of floats does, wherever its keys and values lie (see
 // attention_kernel.h).
 #pragma once
 

@@ -1,4 +1,4 @@
-// Attention of a quantised model as one kernel: blocks of queries against all keys, in int8 from end to end.
+// Attention of a quantized model as one kernel: blocks of queries against all keys, in int8 from end to end.
 // Each QuantizeLinear of the model rounds; what lies between two of them is computed in floats.
 #include <cmath>
 
@@ -50,7 +50,7 @@ class Int8Attention : public Kernel {
   }
 
  private:
-  // Of one thread.
+  // Each thread has one.
   struct Space {
     std::byte *keys, *values;  // as VNNI groups, for each 32 keys, and each 32 columns of the values
     int32_t *key_initial, *value_initial;  // the initial accumulators of each

@@ -2,10 +2,10 @@
 
 #include <numeric>
 
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
-#include "vernier/ops/support/attention/quantised_attention.h"
+#include "vernier/ops/support/attention/quantized_attention.h"
 #include "vernier/ops/support/movement/permutation.h"
 #include "vernier/ops/support/movement/strides.h"
 
@@ -32,7 +32,7 @@ class Planner {
     if (behind != nullptr) last = behind->input(0)->producer();
     if (last == nullptr || body_.outputs.size() != 1) return std::nullopt;
     const auto found =
-        ops::match_quantised_attention(last, [this](const Value* value) { return content(value); });
+        ops::match_quantized_attention(last, [this](const Value* value) { return content(value); });
     if (!found) return std::nullopt;
     return plan(*found, behind);
   }
@@ -49,8 +49,8 @@ class Planner {
     return at ? request_.in(*at).constant : nullptr;
   }
 
-  // Of a group of this body, as for a plan of its own.
-  std::optional<QuantisedProduct> product(const Node& group) const {
+  // Reads a group of this body as if it had a plan of its own.
+  std::optional<QuantizedProduct> product(const Node& group) const {
     KernelRequest inner{group, {}, {}};
     const auto operand = [](const Value& value, const Tensor* constant) {
       return Operand{value.type.tensor.element, *to_dims(*value.type.tensor.shape), Layout::kPlain, constant};
@@ -58,23 +58,23 @@ class Planner {
     for (const Value* input : group.inputs) inner.inputs.emplace_back(operand(*input, content(input)));
     inner.outputs.emplace_back(operand(*group.output(0), nullptr));
     std::string reason;
-    return parse_quantised(inner, reason);
+    return parse_quantized(inner, reason);
   }
 
-  std::optional<Int8AttentionPlan> plan(const ops::QuantisedAttention& found, const Node* behind) const {
+  std::optional<Int8AttentionPlan> plan(const ops::QuantizedAttention& found, const Node* behind) const {
     const auto scores = product(*found.scores), weighted = product(*found.weighted);
     const auto q = heads(found.q), k = heads(found.k), v = heads(found.v);
     const bool parsed = scores && weighted && q && k && v && scores->stages.empty() &&
                         weighted->stages.empty() && scores->bias.empty() && weighted->bias.empty();
     if (!parsed) return std::nullopt;
     const Dims &sizes = found.scores_dims, &values = found.values_dims;
-    const Node& last_scores = found.quantise_sum != nullptr ? *found.quantise_sum : *found.scores;
-    const auto quantised_sum =
-        found.quantise_sum != nullptr ? member_affine(request_, *found.quantise_sum) : scores->result;
-    const auto quantised_weights = member_affine(request_, *found.quantise_weights);
-    if (!quantised_sum || !quantised_weights || quantised_weights->scale < kLeastWeightScale)
+    const Node& last_scores = found.quantize_sum != nullptr ? *found.quantize_sum : *found.scores;
+    const auto quantized_sum =
+        found.quantize_sum != nullptr ? member_affine(request_, *found.quantize_sum) : scores->result;
+    const auto quantized_weights = member_affine(request_, *found.quantize_weights);
+    if (!quantized_sum || !quantized_weights || quantized_weights->scale < kLeastWeightScale)
       return std::nullopt;
-    const Affine &sum = *quantised_sum, &weights = *quantised_weights;
+    const Affine &sum = *quantized_sum, &weights = *quantized_weights;
     const double score_scale = scores->a_affine.scale * scores->b_scales[0] / scores->result->scale,
                  result_scale = weighted->a_affine.scale * weighted->b_scales[0] / weighted->result->scale;
     const Value* made = found.weighted->output(0);
@@ -95,11 +95,11 @@ class Planner {
         .result = {result_scale, weighted->result->zero_point, made->type.tensor.element},
         .score_unit = static_cast<float>(scores->result->scale / sum.scale),
         .softmax = {sum.scale, weights.scale, weights.zero_point,
-                    found.quantise_weights->output(0)->type.tensor.element, weight_table(found)},
+                    found.quantize_weights->output(0)->type.tensor.element, weight_table(found)},
         .weight_zero = 0,
         .out_element = made->type.tensor.element,
         .out_flip = is_signed(made) ? kFlip : uint8_t{0}};
-    const Value* last_weights = last_quantised(found).output(0);
+    const Value* last_weights = last_quantized(found).output(0);
     plan.weight_zero =
         static_cast<int64_t>(weighted->a_affine.zero_point) + (is_signed(last_weights) ? kFlip : 0);
     place_output(behind, plan);
@@ -107,11 +107,11 @@ class Planner {
     return plan;
   }
 
-  static const Node& last_quantised(const ops::QuantisedAttention& found) {
-    return found.requantise_weights != nullptr ? *found.requantise_weights : *found.quantise_weights;
+  static const Node& last_quantized(const ops::QuantizedAttention& found) {
+    return found.requantize_weights != nullptr ? *found.requantize_weights : *found.quantize_weights;
   }
 
-  static double zero_of_b(const QuantisedProduct& product) {
+  static double zero_of_b(const QuantizedProduct& product) {
     return product.b_zero_points.empty() ? 0 : product.b_zero_points[0];
   }
 
@@ -121,7 +121,7 @@ class Planner {
     Int8Table table;     // from the source's values to those that the product takes
   };
 
-  std::optional<Heads> heads(const ops::QuantisedHeads& of) const {
+  std::optional<Heads> heads(const ops::QuantizedHeads& of) const {
     const auto at = place(of.source);
     if (!at) return std::nullopt;
     const Dims& dims = request_.in(*at).dims;
@@ -131,7 +131,7 @@ class Planner {
       heads.dims = ops::permuted(heads.dims, perm);
       heads.strides = ops::permuted(heads.strides, perm);
     }
-    heads.table = of.requantise.empty() ? identity() : table(*of.requantise.front()->input(0), of.requantise);
+    heads.table = of.requantize.empty() ? identity() : table(*of.requantize.front()->input(0), of.requantize);
     return heads;
   }
 
@@ -141,7 +141,8 @@ class Planner {
     return table;
   }
 
-  // What nodes, one after the other, make of each byte. What lies before a QuantizeLinear passes numbers on.
+  // Tabulates what nodes, one after the other, make of each byte. Nodes before a QuantizeLinear pass numbers
+  // on.
   Int8Table table(const Value& varying, const std::vector<Node*>& nodes) const {
     Tensor codes(varying.type.tensor.element, {kCodes});
     const Int8Table all = identity();
@@ -170,14 +171,14 @@ class Planner {
   }
 
   // From the codes of weights to uint8 that are multiplied.
-  Int8Table weight_table(const ops::QuantisedAttention& found) const {
+  Int8Table weight_table(const ops::QuantizedAttention& found) const {
     Int8Table result = identity();
-    const Value* quantised = found.quantise_weights->output(0);
-    const uint8_t from = is_signed(quantised) ? kFlip : 0,
-                  to = is_signed(last_quantised(found).output(0)) ? kFlip : 0;
+    const Value* quantized = found.quantize_weights->output(0);
+    const uint8_t from = is_signed(quantized) ? kFlip : 0,
+                  to = is_signed(last_quantized(found).output(0)) ? kFlip : 0;
     Int8Table then = result;
-    if (found.dequantise_weights != nullptr)
-      then = table(*quantised, {found.dequantise_weights, found.requantise_weights});
+    if (found.dequantize_weights != nullptr)
+      then = table(*quantized, {found.dequantize_weights, found.requantize_weights});
     for (size_t code = 0; code < result.size(); ++code) result[code] = then[code ^ from] ^ to;
     return result;
   }
@@ -231,7 +232,7 @@ class Planner {
 }  // namespace
 
 std::optional<Int8AttentionPlan> plan_int8_attention(const KernelRequest& request, std::string& reason) {
-  reason = "no quantised attention of known sizes and parameters";
+  reason = "no quantized attention of known sizes and parameters";
   if (!has_int8_rows() || request.outputs.size() != 1) return std::nullopt;
   return Planner(request).plan();
 }

@@ -1,4 +1,4 @@
-// What a kernel of quantised attention needs to know of its group.
+// This file has what a kernel of quantized attention needs to know of its group.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct Int8AttentionPlan {
   uint8_t out_flip;  // from uint8 to those of the output
 };
 
-// Nothing, with `reason`, for what is no quantised attention, or where the processor has no such vectors.
+// Nothing, with `reason`, for what is no quantized attention, or where the processor has no such vectors.
 std::optional<Int8AttentionPlan> plan_int8_attention(const KernelRequest& request, std::string& reason);
 
 }  // namespace vernier::cpu

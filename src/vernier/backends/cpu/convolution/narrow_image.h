@@ -27,7 +27,7 @@ class NarrowImage {
   Tensor arrange(const Tensor& weights) const;
   WeightOrder order() const;
 
-  // What output lines [first, first + count) of an image need; beyond it lies `padding`.
+  // Lays out what output lines [first, first + count) of an image need; beyond it lies `padding`.
   void fill(const std::byte* image, int64_t first, int64_t count, uint8_t padding, std::byte* to) const;
 
  private:

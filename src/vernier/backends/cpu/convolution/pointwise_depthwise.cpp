@@ -103,7 +103,7 @@ Partitioning choose_partitioning(const DepthwiseLines& depthwise, double flops) 
   const int64_t threads = threads_for(flops), lines = depthwise.batch() * y.output,
                 blocks = depthwise.batch() * depthwise.blocks(), by_lines = std::min(threads, lines),
                 by_channels = std::min(threads, blocks);
-  // What the thread with the most to do makes, over what all need of it.
+  // Divides what the busiest thread makes by its fair part of what all need.
   const auto excess = [](int64_t part, int64_t partitions, int64_t all) {
     return static_cast<double>(part * partitions) / static_cast<double>(all);
   };

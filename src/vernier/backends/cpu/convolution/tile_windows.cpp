@@ -6,16 +6,16 @@ namespace vernier::cpu {
 
 namespace {
 
-// Halves [first, last) of a row of a tile.
+// Masks elements [first, last) of a row of a tile.
 __mmask32 places(int64_t first, int64_t last) {
   return static_cast<__mmask32>((uint64_t{1} << last) - (uint64_t{1} << first));
 }
 
 // Lines of windows beside each other, as they come into a row of a tile.
 struct WindowLine {
-  const uint16_t* from;  // what lies at half 0 of the first output
-  int64_t place;         // the first half
-  __mmask32 whole;       // its halves, where all of them lie in the image
+  const uint16_t* from;  // what lies at element 0 of the first output
+  int64_t place;         // the first element
+  __mmask32 whole;       // its elements, where all of them lie in the image
 };
 
 struct RowOfWindows {
@@ -26,12 +26,12 @@ struct RowOfWindows {
 // The row of an output, from lines of which mask(line) lies in the image.
 template <class Mask>
 VERNIER_AVX512 inline void fill_row(const RowOfWindows& row, int64_t offset, const Mask& mask, uint16_t* to) {
-  __m512i halves = _mm512_setzero_si512();
+  __m512i elements = _mm512_setzero_si512();
   for (int64_t i = 0; i < row.count; ++i) {
     const WindowLine& line = row.lines[static_cast<size_t>(i)];
-    halves = _mm512_mask_loadu_epi16(halves, mask(line), line.from + offset);
+    elements = _mm512_mask_loadu_epi16(elements, mask(line), line.from + offset);
   }
-  _mm512_storeu_si512(to, halves);
+  _mm512_storeu_si512(to, elements);
 }
 
 }  // namespace

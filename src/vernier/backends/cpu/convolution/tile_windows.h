@@ -22,7 +22,7 @@ class TileWindows {
 
  private:
   TileWindows() = default;
-  int64_t line() const { return x_.kernel * channels_; }  // halves of a line of a window
+  int64_t line() const { return x_.kernel * channels_; }  // elements of a line of a window
   int64_t chunk_lines() const { return kChunk / line(); }
   void fill_line(const uint16_t* image, int64_t line, int64_t first, int64_t last, uint16_t* to) const;
 

@@ -130,7 +130,7 @@ class TransposedConvolution : public Kernel {
     int64_t tap;
   };
 
-  // Of all images: line `line` of the output.
+  // Computes line `line` of the output for all images.
   void compute(const KernelArguments& arguments, int64_t line, std::vector<Line>& found,
                float* scratch) const {
     const ops::WindowAxis& axis = shape_.y;

@@ -6,8 +6,8 @@
 
 namespace vernier::cpu {
 
-// Of images of int8 [N, spatial…, groups * channels]: sums [N, windows, groups] of (x - zero_point), with
-// zeros beyond the image.
+// Adds up the receptive fields of images of int8 [N, spatial…, groups * channels]: partial sums [N, windows,
+// groups] of (x - zero_point), with zeros beyond the image.
 class WindowSums {
  public:
   explicit WindowSums(const ops::Convolution& convolution);

@@ -213,7 +213,7 @@ void blocks_of(const DepthwiseLine& p) {
   }
 }
 
-// Of the numbers of outputs at a time that fill lines of most images; no sum waits for itself.
+// Takes as many outputs at a time as fill lines of most images, so that no accumulator waits for itself.
 template <ElementType kElement, int64_t kWidth, int64_t kStride>
 void line_of(const DepthwiseLine& p) {
   constexpr int64_t kMany = 8, kFewer = 7;

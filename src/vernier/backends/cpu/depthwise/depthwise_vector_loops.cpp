@@ -36,7 +36,7 @@ struct Wide {
   }
 };
 
-// What is known when a line is compiled: fewer instructions are left of the common cases.
+// This is known when a line is compiled, so fewer instructions are left of the common cases.
 enum class Kind : uint8_t {
   kAny,
   kInside,  // all columns are inside the image, and all outputs in the line

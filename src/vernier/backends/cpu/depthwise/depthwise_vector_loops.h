@@ -38,7 +38,7 @@ struct DepthwiseVectorLine {
   int64_t output_pixel;    // as of the input
   int64_t channels;        // of the block
   ActivationEpilogue end;  // its gate: none or kSwish, of floats within a few ulp
-  // Of lines in a ring: those of taps from this one on lie `ring` elements before where they would be.
+  // Where lines lie in a ring, those of taps from this one on lie `ring` elements before where they would be.
   int64_t ring_start = std::numeric_limits<int64_t>::max(), ring = 0;
 };
 void depthwise_vector_line(const DepthwiseVectorLine& line);

@@ -15,7 +15,7 @@ class DepthwiseVectors : public Kernel {
     name = floats ? "cpu:depthwise:vectors" : "cpu:depthwise:bf16";
     contract = float_contract(convolution.element);
     contract.approximate = approximate;
-    // What lines of outputs share, taps and lines of pixels, stays in the first cache.
+    // Taps and lines of pixels, which lines of outputs share, stay in the first cache.
     constexpr int64_t kCache = 16 * 1024, kLeast = 2;  // bytes; blocks of channels
     const int64_t in_line = lines_.x().input * static_cast<int64_t>(element_size(convolution.element)),
                   taps = lines_.x().kernel * static_cast<int64_t>(sizeof(float)),
@@ -65,7 +65,7 @@ class DepthwiseVectors : public Kernel {
   int64_t sums_;   // of a line and a group
 };
 
-// What the loops end sums with.
+// Gives the epilogue that the loops can compute.
 std::optional<ActivationEpilogue> end_of(ElementType element, const RowEpilogue& epilogue) {
   if (element != ElementType::kFloat && element != ElementType::kBFloat16) return std::nullopt;
   const auto end = epilogue.as_one_pass();

@@ -39,7 +39,7 @@ class DepthwiseLines {
     int64_t pixel;           // elements from a pixel of the input to the next
     int64_t line, block;
     std::byte* output;  // of all channels
-    // Of a ring: taps from this one on read lines that lie so many before.
+    // In a ring, taps from this one on read lines that lie so many before.
     int64_t ring_start = std::numeric_limits<int64_t>::max(), ring_lines = 0;
   };
   void run(const Line& line) const;

@@ -1,8 +1,8 @@
 // Convolutions of int8 of a group for each channel: channels-last images by constant signed weights without
-// a zero point, requantised with nothing between.
+// a zero point, requantized with nothing between.
 #include "vernier/backends/cpu/depthwise/int8_depthwise_loops.h"
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/onednn/requantisation.h"
+#include "vernier/backends/cpu/onednn/requantization.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/ops/support/nn/convolution.h"
 
@@ -14,13 +14,13 @@ constexpr const char* kTactic = "depthwise";
 constexpr int64_t kSignedShift = 128;
 
 struct Int8DepthwiseWork {
-  QuantisedProduct product;
+  QuantizedProduct product;
   ops::WindowAxis y, x;
   int64_t batch, channels;
 };
 
 std::optional<Int8DepthwiseWork> work_of(const KernelRequest& request, std::string& reason) {
-  auto product = parse_quantised(request, reason);
+  auto product = parse_quantized(request, reason);
   if (!product) return std::nullopt;
   reason = "no channels-last image by known weights, one channel a group";
   const Operand &x = request.in(product->a), &w = request.in(product->b), &y = request.out();
@@ -52,7 +52,7 @@ struct Constants {
 class Int8Depthwise : public Kernel {
  public:
   Int8Depthwise(const Int8DepthwiseWork& work, const KernelRequest& request, const Tensor& weights,
-                const PlainRequantisation& result)
+                const PlainRequantization& result)
       : batch_(work.batch),
         channels_(work.channels),
         blocks_((channels_ + kInt8Channels - 1) / kInt8Channels),
@@ -187,7 +187,7 @@ class Int8Depthwise : public Kernel {
   size_t input_;
   bool is_signed_;
   std::array<uint8_t, kInt8Channels> padding_;  // what stands for 0
-  PlainRequantisation result_;
+  PlainRequantization result_;
   Constants constants_;
 };
 

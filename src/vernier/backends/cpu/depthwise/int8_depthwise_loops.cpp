@@ -11,7 +11,7 @@ namespace {
 
 using namespace int8_columns;
 
-// What is stored of a register: each piece to an output of its own, if there is one.
+// Stores a register: each piece to an output of its own, if there is one.
 struct Storer {
   __mmask64 mask;
   int64_t pieces, count, outputs;  // of a piece, and of the line
@@ -42,7 +42,7 @@ struct Storer {
       _mm_mask_storeu_epi8(at + 3 * to_piece, some, _mm512_extracti32x4_epi32(bytes, 3));
   }
 
-  // Of 16 bits of all channels; packing undoes the interleaving.
+  // Joins the accumulators of all channels, 16 bits each; packing undoes the interleaving.
   VERNIER_VNNI_INLINE __m512i plain(__m512i lower, __m512i upper) const {
     return _mm512_packus_epi16(_mm512_adds_epi16(lower, zero), _mm512_adds_epi16(upper, zero));
   }
@@ -55,7 +55,7 @@ struct Storer {
 };
 
 VERNIER_VNNI Storer storer_of(const Int8DepthwiseLines& p, const Part& part) {
-  const PlainRequantisation& result = p.result;
+  const PlainRequantization& result = p.result;
   const bool is_signed = result.type == ElementType::kInt8;
   return {part.mask(),
           part.pieces,
@@ -113,14 +113,14 @@ VERNIER_VNNI_INLINE void outputs_at(const Int8DepthwiseLines& p, const Part& par
                                     const uint8_t* columns, int64_t x) {
   constexpr int64_t kAll = kRows * kCount;
   const uint8_t* pixels = columns + x * kStride * kColumnBytes;
-  __m512i halves[kVectors / 2][kAll];
+  __m512i packed[kVectors / 2][kAll];
 #pragma GCC unroll 2
   for (int64_t half = 0; half < kVectors / 2; ++half) {
     __m512i even[kAll], odd[kAll];
     sum<kRows, kCount, kWidth, kStride, kQuads>(p, weights, pixels, 2 * half, even);
     sum<kRows, kCount, kWidth, kStride, kQuads>(p, weights, pixels, 2 * half + 1, odd);
 #pragma GCC unroll 8
-    for (int64_t i = 0; i < kAll; ++i) halves[half][i] = _mm512_packs_epi32(even[i], odd[i]);
+    for (int64_t i = 0; i < kAll; ++i) packed[half][i] = _mm512_packs_epi32(even[i], odd[i]);
   }
   const int64_t first = part.first + x, last = std::min(part.first + part.count, p.outputs);
 #pragma GCC unroll 2
@@ -128,7 +128,7 @@ VERNIER_VNNI_INLINE void outputs_at(const Int8DepthwiseLines& p, const Part& par
 #pragma GCC unroll 4
     for (int64_t i = 0; i < kCount; ++i) {
       if (kQuads == 0 && first + i >= last) break;
-      const __m512i a = halves[0][row * kCount + i], b = halves[1][row * kCount + i];
+      const __m512i a = packed[0][row * kCount + i], b = packed[1][row * kCount + i];
       if constexpr (kQuads > 0)
         store.pixels<false>(store.plain(a, b), row, first + i);
       else
@@ -152,7 +152,7 @@ VERNIER_VNNI void outputs_by(const Int8DepthwiseLines& p, const Part& part, cons
 
 template <int64_t kRows, int64_t kWidth, int64_t kStride>
 void outputs_of(const Int8DepthwiseLines& p, const Part& part, const uint8_t* columns) {
-  const PlainRequantisation& result = p.result;
+  const PlainRequantization& result = p.result;
   const bool is_plain = (part.pieces > 1 || part.channels >= kInt8Channels) && part.is_whole() &&
                         part.first + part.count <= p.outputs && result.type == ElementType::kUint8 &&
                         result.low <= 0 && result.high >= 255;

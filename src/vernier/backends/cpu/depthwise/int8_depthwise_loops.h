@@ -1,5 +1,5 @@
 // Depthwise convolution of channels-last int8 images by AVX-512 VNNI, whose instructions accumulate four int8
-// products in an int32. Accumulators are requantised in registers.
+// products in an int32. Accumulators are requantized in registers.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ struct Int8DepthwiseLines {
   int64_t kernel_width, stride, pad;  // of columns
   Int8DepthwiseWeights weights;       // of the first block
   int64_t to_block;                   // taps from a block to the next
-  PlainRequantisation result;
+  PlainRequantization result;
   uint8_t* to;
   int64_t to_row, to_pixel;   // bytes to the next line, and pixel, of the output
   int64_t outputs, channels;  // of a line, and of all blocks

@@ -43,7 +43,7 @@ struct DepthwiseWork {
   int zero_input = -1;
 };
 
-// Of each channel, as arranged() has them.
+// Adds up the weights of each channel, in the order of arranged().
 std::vector<int64_t> sums_of(const std::vector<int16_t>& weights, int64_t channels, int64_t taps) {
   std::vector<int64_t> sums(static_cast<size_t>(channels));
   for (int64_t channel = 0; channel < channels; ++channel) {
@@ -143,7 +143,7 @@ class PairDepthwiseKernel : public Kernel {
     lines.reads_beyond = highest == nullptr || run.end - highest >= kPairSlack / 2;
   }
 
-  // Those of one window, and the end of the last line that it reads; null: it reads none.
+  // Finds the taps of one output, and the end of the last line that it reads; null: it reads none.
   const uint8_t* find_taps(const Run& run, const WindowPlace& place, const uint8_t** to) const {
     const auto* images = static_cast<const uint8_t*>(run.arguments.inputs[work_.input]);
     const auto& [z, y, x] = windows_.axes;
@@ -188,7 +188,7 @@ class PairDepthwiseKernel : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_pair_depthwise(const KernelRequest& request, const QuantisedProduct& product,
+std::unique_ptr<Kernel> make_pair_depthwise(const KernelRequest& request, const QuantizedProduct& product,
                                             const ops::Convolution& shape, std::string& reason) {
   reason = "no group of one channel";
   if (!is_depthwise(shape)) return nullptr;

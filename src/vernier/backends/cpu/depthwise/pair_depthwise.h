@@ -1,14 +1,14 @@
 // Convolutions of int8 of one channel a group, as pairs of int16 (pair_block.h).
 #pragma once
 
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 #include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 
-// Of channels-last images by known weights. Nothing, with `reason`, for other groups, and for what cannot
-// follow the sums.
-std::unique_ptr<Kernel> make_pair_depthwise(const KernelRequest& request, const QuantisedProduct& product,
+// Convolves channels-last images with known weights. Gives nothing, with `reason`, for other groups, and for
+// what cannot follow the sums.
+std::unique_ptr<Kernel> make_pair_depthwise(const KernelRequest& request, const QuantizedProduct& product,
                                             const ops::Convolution& shape, std::string& reason);
 
 // Whether each group has one channel, and gives one.

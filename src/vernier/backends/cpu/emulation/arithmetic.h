@@ -54,7 +54,7 @@ VERNIER_EMULATED __mmask16 compared(__m512 a, __m512 b) {
 #undef _mm512_cmp_ps_mask
 #define _mm512_cmp_ps_mask(a, b, comparison) ::vernier::cpu::emulated::compared<(comparison)>(a, b)
 
-// Sums in the order of g++: halves, quarters, pairs.
+// Sums in the order of g++: 8 lanes and 8, then 4 and 4, then pairs.
 VERNIER_EMULATED float _mm512_reduce_add_ps(__m512 x) {
   const __m256 eight = _mm256_add_ps(high_half(x), low_half(x));
   const __m128 four = _mm_add_ps(_mm256_extractf128_ps(eight, 1), _mm256_castps256_ps128(eight)),

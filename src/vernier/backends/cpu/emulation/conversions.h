@@ -24,7 +24,7 @@ VERNIER_EMULATED __m512i _mm512_cvtepu16_epi32(__m256i x) {
 // The lowest bytes.
 VERNIER_EMULATED __m128i _mm512_cvtepi32_epi8(__m512i x) {
   const __m256i lowest = _mm256_set1_epi32(0xFF), order = _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5);
-  // Packing takes fours of both halves by turns.
+  // Packing takes fours of both operands in turn.
   const __m256i words =
       _mm256_packus_epi32(_mm256_and_si256(low_half(x), lowest), _mm256_and_si256(high_half(x), lowest));
   const __m256i fours = _mm256_packus_epi16(words, words);
@@ -65,7 +65,7 @@ VERNIER_EMULATED __m512 rounded(__m512 x) {
 #undef _mm512_roundscale_ps
 #define _mm512_roundscale_ps(x, rounding) ::vernier::cpu::emulated::rounded<(rounding)>(x)
 
-// What rounding down takes away, itself rounded down: no rest is -0, and 0 of infinities.
+// Gives what rounding down takes away, itself rounded down: -0 where nothing is left, and 0 for infinities.
 template <int kRounding>
 VERNIER_EMULATED __m512 rest_of_rounding(__m512 x) {
   static_assert(kRounding % 4 == _MM_FROUND_TO_NEG_INF);

@@ -25,7 +25,7 @@ VERNIER_EMULATED __m128i _mm512_castsi512_si128(__m512i x) {
   return _mm256_castsi256_si128(low_half(x));
 }
 
-// What is undefined is 0.
+// Undefined lanes are 0.
 VERNIER_EMULATED __m512i _mm512_castsi256_si512(__m256i x) {
   return joined(x, __m256i{});
 }

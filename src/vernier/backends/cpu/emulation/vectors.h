@@ -39,8 +39,8 @@ VERNIER_EMULATED __m256i high_half(__m512i x) {
   return __builtin_shufflevector(x, x, 4, 5, 6, 7);
 }
 
-// What an instruction of AVX2 does with each half: it is exactly what that of AVX-512 does, as the parts of
-// 16 bytes that some keep apart are those of both.
+// Applies an instruction of AVX2 to each half. That is exactly what the instruction of AVX-512 does, because
+// both treat the same parts of 16 bytes separately.
 #define VERNIER_BY_HALVES_1(name, Result, A)                                \
   VERNIER_EMULATED Result _mm512_##name(A a) {                              \
     return joined(_mm256_##name(low_half(a)), _mm256_##name(high_half(a))); \

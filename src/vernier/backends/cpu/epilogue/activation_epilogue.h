@@ -7,7 +7,7 @@
 
 namespace vernier::cpu {
 
-// What q is: a number for kSwish, a polynomial for the two forms of GELU.
+// Says what q is: a number for kSwish, a polynomial for the two forms of GELU.
 enum class RowGate { kNone, kSwish, kGelu, kGeluTanh };
 
 struct ActivationEpilogue {

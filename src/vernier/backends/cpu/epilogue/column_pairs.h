@@ -8,8 +8,8 @@ namespace vernier::cpu {
 
 inline constexpr int64_t kColumnLanes = 16;
 
-VERNIER_AVX512 inline __m512 upcast_bf16(__m256i halves) {
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+VERNIER_AVX512 inline __m512 upcast_bf16(__m256i narrow) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow), 16));
 }
 
 // Two vectors of 16 columns, of which the masked ones count.
@@ -42,8 +42,8 @@ VERNIER_AVX512 inline void store_pair(const ColumnPair& pair, float* to, const C
 }
 
 VERNIER_AVX512 inline void store_pair(const ColumnPair& pair, uint16_t* to, const ColumnMasks& masks) {
-  const __m512bh halves = _mm512_cvtne2ps_pbh(pair.second, pair.first);
-  _mm512_mask_storeu_epi16(to, masks.both, reinterpret_cast<const __m512i&>(halves));
+  const __m512bh narrow = _mm512_cvtne2ps_pbh(pair.second, pair.first);
+  _mm512_mask_storeu_epi16(to, masks.both, reinterpret_cast<const __m512i&>(narrow));
 }
 
 }  // namespace vernier::cpu

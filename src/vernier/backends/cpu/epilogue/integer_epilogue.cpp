@@ -7,7 +7,7 @@ namespace vernier::cpu {
 namespace {
 
 using Kind = IntegerStep::Kind;
-using StageKind = QuantisedStage::Kind;
+using StageKind = QuantizedStage::Kind;
 
 constexpr size_t kBlock = 32;  // columns of which all can be read
 constexpr double kMostSum = 0x1p31 - 1;
@@ -17,7 +17,7 @@ std::pair<double, double> range_of(ElementType type) {
   return type == ElementType::kInt8 ? std::pair(-128.0, 127.0) : std::pair(0.0, 255.0);
 }
 
-double scale_of(const QuantisedProduct& product, size_t column) {
+double scale_of(const QuantizedProduct& product, size_t column) {
   return product.a_affine.scale * product.b_scales[product.b_scales.size() == 1 ? 0 : column];
 }
 
@@ -27,7 +27,7 @@ double scale_of(const QuantisedProduct& product, size_t column) {
 // nothing.
 class IntegerChain {
  public:
-  IntegerChain(const QuantisedProduct& product, const KernelRequest& request) : product_(product) {
+  IntegerChain(const QuantizedProduct& product, const KernelRequest& request) : product_(product) {
     made_.stored_ = request.out().element;
     unit_ = unit_after(0);
   }
@@ -44,10 +44,10 @@ class IntegerChain {
   }
 
  private:
-  // That of the integers which are made next, from a stage on.
+  // Gives the unit of the integers which are made next, from a stage on.
   double unit_after(size_t stage) const {
     for (size_t i = stage; i < product_.stages.size(); ++i) {
-      if (product_.stages[i].kind == StageKind::kRequantise) return product_.stages[i].affine.scale;
+      if (product_.stages[i].kind == StageKind::kRequantize) return product_.stages[i].affine.scale;
     }
     return product_.result ? product_.result->scale : 1;
   }
@@ -74,7 +74,7 @@ class IntegerChain {
     return made_.steps_.back();
   }
 
-  void append(const QuantisedStage& stage, size_t index) {
+  void append(const QuantizedStage& stage, size_t index) {
     switch (stage.kind) {
       case StageKind::kRelu:
         if (stage.alpha == 0)
@@ -86,11 +86,11 @@ class IntegerChain {
       case StageKind::kClip: add(Kind::kClamp, stage.alpha / unit_, stage.beta / unit_); return;
       case StageKind::kAddTensor: return add_tensor(stage, index);
       case StageKind::kAddVector: return add_vector(stage);
-      case StageKind::kRequantise: return requantise(stage);
+      case StageKind::kRequantize: return requantize(stage);
     }
   }
 
-  void add_tensor(const QuantisedStage& stage, size_t index) {
+  void add_tensor(const QuantizedStage& stage, size_t index) {
     const auto& [scale, zero_point] = stage.affine;
     const double unit = unit_after(index);
     auto& step = add(Kind::kAddRows, unit_ / unit, -zero_point * scale / unit);
@@ -100,7 +100,7 @@ class IntegerChain {
     unit_ = unit;
   }
 
-  void add_vector(const QuantisedStage& stage) {
+  void add_vector(const QuantizedStage& stage) {
     auto& step = add(Kind::kAddColumns, 0);
     double most = 0;
     for (const double value : stage.vector) {
@@ -116,7 +116,7 @@ class IntegerChain {
     unit_ = unit;
   }
 
-  void requantise(const QuantisedStage& stage) {
+  void requantize(const QuantizedStage& stage) {
     in_units_of(stage.affine.scale);
     const auto [low, high] = range_of(stage.type);
     add(Kind::kRound, low - stage.affine.zero_point, high - stage.affine.zero_point);
@@ -144,12 +144,12 @@ class IntegerChain {
     made_.high_ = static_cast<int32_t>(range.second);
   }
 
-  const QuantisedProduct& product_;
+  const QuantizedProduct& product_;
   IntegerEpilogue made_;
   double unit_ = 1, most_ = 0;  // the largest number that can come
 };
 
-std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantisedProduct& product,
+std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantizedProduct& product,
                                                    const KernelRequest& request, const IntegerSums& sums,
                                                    size_t columns_axis, std::string& reason) {
   const Operand& y = request.out();
@@ -168,9 +168,9 @@ std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantisedProduct& produ
   return epilogue;
 }
 
-std::optional<PlainRequantisation> IntegerEpilogue::as_plain() const {
+std::optional<PlainRequantization> IntegerEpilogue::as_plain() const {
   if (!steps_.empty() || !is_8bit(stored_)) return std::nullopt;
-  return PlainRequantisation{
+  return PlainRequantization{
       initial_.data(), scales_.data(), offsets_.data(), stored_, zero_point_, low_, high_};
 }
 

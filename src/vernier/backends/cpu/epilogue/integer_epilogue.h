@@ -4,11 +4,11 @@
 
 #include "vernier/backends/cpu/epilogue/int8_epilogue.h"
 #include "vernier/backends/cpu/vectors/line_allocator.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 
 namespace vernier::cpu {
 
-// What is summed: of each column the weights, and how many products.
+// Holds the sum of each column's weights, and how many products are accumulated.
 struct IntegerSums {
   std::vector<int64_t> weights;
   int64_t depth;
@@ -16,7 +16,7 @@ struct IntegerSums {
 
 // An epilogue to int8 that is no more than a scale and an offset, one rounding, and bounds; numbers of each
 // column.
-struct PlainRequantisation {
+struct PlainRequantization {
   const int32_t* initial;
   const float *scales, *offsets;
   ElementType type;
@@ -34,13 +34,13 @@ class IntegerEpilogue {
   // Outputs, and what is added to all of them, lie row by row, of as many columns as axis `columns_axis` of
   // the output has. Nothing, with `reason`, for operands that lie otherwise or are not int8.
   //
-  // As in oneDNN's (onednn/requantisation.h), what a QuantizeLinear or DequantizeLinear between would round
+  // As in oneDNN's (onednn/requantization.h), what a QuantizeLinear or DequantizeLinear between would round
   // in float is not rounded.
-  static std::optional<IntegerEpilogue> of(const QuantisedProduct& product, const KernelRequest& request,
+  static std::optional<IntegerEpilogue> of(const QuantizedProduct& product, const KernelRequest& request,
                                            const IntegerSums& sums, size_t columns_axis, std::string& reason);
 
   // Nothing if there is more to do.
-  std::optional<PlainRequantisation> as_plain() const;
+  std::optional<PlainRequantization> as_plain() const;
   bool reads(int input) const;
   // The input whose memory the output may take over; -1: none.
   int in_place() const;
@@ -48,7 +48,7 @@ class IntegerEpilogue {
   // The initial accumulators of columns from this one on: 32 can be read.
   const int32_t* initial(int64_t column) const { return initial_.data() + column; }
   void finish(const KernelArguments& arguments, const Block& block) const;
-  // What finish() does to each of the rows, if it is common.
+  // Gives what finish() does to each row, if it is a common case.
   std::optional<Int8Epilogue> as_int8_epilogue(const KernelArguments& arguments, const Block& block) const;
 
  private:
@@ -58,7 +58,7 @@ class IntegerEpilogue {
   IntegerRows rows_of(const KernelArguments& arguments, const Block& block) const;
 
   std::vector<IntegerStep> steps_;
-  // Of each column: the bias, less what the zero point of the inputs adds.
+  // Each column begins with the bias, less what the zero point of the inputs adds.
   std::vector<int32_t, LineAllocator<int32_t>> initial_;
   std::vector<float, LineAllocator<float>> scales_, offsets_;
   ElementType stored_ = ElementType::kFloat;

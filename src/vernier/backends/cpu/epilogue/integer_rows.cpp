@@ -16,7 +16,7 @@ namespace vernier::cpu::HWY_NAMESPACE {
 using Kind = IntegerStep::Kind;
 using Ints = hn::RebindToSigned<Floats>;
 
-// Adding this to what is no larger than 2^22 rounds it to an integer, halves to even.
+// Adding this to what is no larger than 2^22 rounds it to an integer, ties to even.
 inline constexpr float kRounder = 0x1.8p23F;
 
 namespace {
@@ -66,7 +66,7 @@ HWY_INLINE void store_four(const IntegerRows& rows, const Vec* x, uint8_t* to) {
   const __m256i a = _mm256_adds_epi16(_mm256_packs_epi32(whole(0), whole(1)), zero),
                 b = _mm256_adds_epi16(_mm256_packs_epi32(whole(2), whole(3)), zero);
   __m256i bytes = _mm256_min_epu8(_mm256_max_epu8(_mm256_packus_epi16(a, b), low), high);
-  // Of every row four elements lie in each half.
+  // Each half of the register holds four elements of every row.
   bytes = _mm256_permutevar8x32_epi32(_mm256_xor_si256(bytes, flip), order);
   const __m128i first = _mm256_castsi256_si128(bytes), second = _mm256_extracti128_si256(bytes, 1);
   const auto store = [&](int row, int64_t eight) {

@@ -26,15 +26,15 @@ struct IntegerStep {
 };
 
 struct IntegerRows {
-  // Of each row, of the scales and offsets 32 can be read, though fewer columns may count.
+  // Each row, and the scales and offsets, have 32 readable elements, though fewer columns may count.
   const int32_t* sums;
   int64_t stride, count, columns;  // 32 columns at most
   const float *scales, *offsets;   // x = sum * scale + offset, before all steps
   void* to;
   ElementType type;  // of `to`: float, int8 or uint8
   int64_t to_stride;
-  // Of int8 and uint8: x rounded to nearest even, plus the zero point, between `low` and `high`. x must be
-  // below 2^30.
+  // Stored int8 and uint8 are x rounded to nearest even, plus the zero point, between `low` and `high`. x
+  // must be below 2^30.
   int32_t zero_point, low, high;
 };
 

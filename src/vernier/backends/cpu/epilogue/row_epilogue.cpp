@@ -57,19 +57,20 @@ std::optional<RowEpilogue> RowEpilogue::of(const Fused& fused, const KernelReque
   epilogue.stored_ = request.out().element;
   epilogue.columns_ = request.out().dims[columns_axis];
   if (!is_float_storage(epilogue.stored_)) return std::nullopt;
-  auto& posts = epilogue.posts_;
-  for (const PostOp& post : fused.posts) {
-    if (is_plain_relu(post) && !posts.empty() && posts.back().post.kind == Kind::kAdd && !posts.back().relu) {
-      posts.back().relu = true;
+  auto& post_ops = epilogue.post_ops_;
+  for (const PostOp& post : fused.post_ops) {
+    if (is_plain_relu(post) && !post_ops.empty() && post_ops.back().post.kind == Kind::kAdd &&
+        !post_ops.back().relu) {
+      post_ops.back().relu = true;
       continue;
     }
-    posts.push_back({post});
+    post_ops.push_back({post});
     if (post.operand < 0) continue;
     const Operand& operand = request.in(static_cast<size_t>(post.operand));
     const auto kind = operand_kind(operand, request.out(), columns_axis);
     if (!kind) return std::nullopt;
-    posts.back().operand = *kind;
-    posts.back().element = operand.element;
+    post_ops.back().operand = *kind;
+    post_ops.back().element = operand.element;
   }
   return epilogue;
 }
@@ -77,28 +78,28 @@ std::optional<RowEpilogue> RowEpilogue::of(const Fused& fused, const KernelReque
 std::vector<float> RowEpilogue::take_bias(const KernelRequest& request, int input) {
   const auto content = [&](int index) { return request.in(static_cast<size_t>(index)).constant; };
   if (input >= 0) return floats_of(*content(input));
-  if (posts_.empty() || posts_[0].post.kind != Kind::kAdd || posts_[0].operand != RowPost::Operand::kRow ||
-      content(posts_[0].post.operand) == nullptr)
+  if (post_ops_.empty() || post_ops_[0].post.kind != Kind::kAdd ||
+      post_ops_[0].operand != RowPost::Operand::kRow || content(post_ops_[0].post.operand) == nullptr)
     return {};
-  auto bias = floats_of(*content(posts_[0].post.operand));
-  if (posts_[0].relu)
-    posts_[0] = {PostOp{Kind::kRelu}};
+  auto bias = floats_of(*content(post_ops_[0].post.operand));
+  if (post_ops_[0].relu)
+    post_ops_[0] = {PostOp{Kind::kRelu}};
   else
-    posts_.erase(posts_.begin());
+    post_ops_.erase(post_ops_.begin());
   return bias;
 }
 
 std::optional<RowEpilogue::OnePass> RowEpilogue::as_one_pass() const {
   OnePass result;
   ActivationEpilogue& end = result.end;
-  auto next = posts_.begin();
-  if (next != posts_.end() && next->post.kind == Kind::kAdd && next->element == stored_ &&
+  auto next = post_ops_.begin();
+  if (next != post_ops_.end() && next->post.kind == Kind::kAdd && next->element == stored_ &&
       next->operand == RowPost::Operand::kRows) {
     result.residual = next->post.operand;
     if (next->relu) end.low = 0;
     ++next;
   }
-  if (next != posts_.end() && end.low < 0) {
+  if (next != post_ops_.end() && end.low < 0) {
     if (is_plain_relu(next->post)) {
       end.low = 0;
       ++next;
@@ -112,28 +113,28 @@ std::optional<RowEpilogue::OnePass> RowEpilogue::as_one_pass() const {
       ++next;
     }
   }
-  return next == posts_.end() ? std::optional(result) : std::nullopt;
+  return next == post_ops_.end() ? std::optional(result) : std::nullopt;
 }
 
 bool RowEpilogue::is_approximate() const {
-  return std::any_of(posts_.begin(), posts_.end(), [](const RowPost& each) {
+  return std::any_of(post_ops_.begin(), post_ops_.end(), [](const RowPost& each) {
     return each.post.kind >= Kind::kSigmoid && each.post.kind <= Kind::kSwish;
   });
 }
 
 bool RowEpilogue::reads(int input) const {
-  return std::any_of(posts_.begin(), posts_.end(),
+  return std::any_of(post_ops_.begin(), post_ops_.end(),
                      [&](const RowPost& each) { return each.post.operand == input; });
 }
 
 bool RowEpilogue::has_columns() const {
-  return std::any_of(posts_.begin(), posts_.end(),
+  return std::any_of(post_ops_.begin(), post_ops_.end(),
                      [](const RowPost& each) { return each.operand == RowPost::Operand::kRow; });
 }
 
 int RowEpilogue::in_place() const {
   int input = -1;
-  for (const RowPost& each : posts_) {
+  for (const RowPost& each : post_ops_) {
     if (each.operand == RowPost::Operand::kRows && each.element == stored_) input = each.post.operand;
   }
   return input;
@@ -150,8 +151,8 @@ void RowEpilogue::finish(const KernelArguments& arguments, const Block& block) c
     rows.type = stored_;
     rows.to_stride = columns_;
   };
-  for (const RowPost& each : posts_) {
-    if (&each == &posts_.back()) write();
+  for (const RowPost& each : post_ops_) {
+    if (&each == &post_ops_.back()) write();
     const bool all = each.operand == RowPost::Operand::kRows;
     const std::byte* operand = nullptr;
     if (each.post.operand >= 0) operand = static_cast<const std::byte*>(arguments.inputs[each.post.operand]);
@@ -159,7 +160,7 @@ void RowEpilogue::finish(const KernelArguments& arguments, const Block& block) c
     if (each.operand == RowPost::Operand::kRow) operand += block.column * size_of(each.element);
     apply_post(each, rows, operand, all ? columns_ : 0);
   }
-  if (!posts_.empty() || static_cast<void*>(y) == block.sums) return;
+  if (!post_ops_.empty() || static_cast<void*>(y) == block.sums) return;
   write();
   store_rows(rows);
 }

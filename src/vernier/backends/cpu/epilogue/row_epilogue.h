@@ -3,7 +3,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/epilogue/activation_epilogue.h"
-#include "vernier/backends/cpu/epilogue/row_posts.h"
+#include "vernier/backends/cpu/epilogue/row_post_ops.h"
 
 namespace vernier::cpu {
 
@@ -44,7 +44,7 @@ class RowEpilogue {
   void finish(const KernelArguments& arguments, const Block& block) const;
 
  private:
-  std::vector<RowPost> posts_;
+  std::vector<RowPost> post_ops_;
   ElementType stored_ = ElementType::kFloat;
   int64_t columns_ = 0;
 };

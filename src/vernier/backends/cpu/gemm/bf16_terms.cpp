@@ -50,7 +50,7 @@ HWY_INLINE Bits rest_with_care(Bits bits, Bits term) {
   return hn::IfThenZeroElse(special, rest);
 }
 
-// The upper halves of both, one after the other.
+// The upper 16 bits of the elements of both, one operand after the other.
 HWY_INLINE void store_upper(Bits a, Bits b, uint16_t* to) {
 #if HWY_TARGET == HWY_SCALAR
   to[0] = static_cast<uint16_t>(hn::GetLane(a) >> 16);

@@ -1,7 +1,7 @@
 #include "vernier/backends/cpu/gemm/packed_tiles.h"
 #include "vernier/backends/cpu/vector_instructions.h"
 
-// What has tiles, or vectors of bfloat16, has these instructions.
+// Every processor with tiles, or with vectors of bfloat16, has these instructions.
 #define VERNIER_WIDE VERNIER_TARGET("avx512f,avx512bw")
 
 namespace vernier::cpu {

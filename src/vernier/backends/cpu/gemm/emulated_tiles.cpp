@@ -30,8 +30,8 @@ Tile& tile(int number) {
   return tiles_of_thread.tiles.at(static_cast<size_t>(number));
 }
 
-// What a row of a tile of sums gains. The processor sums even and odd numbers of bfloat16 apart; it takes
-// subnormal ones for zero, which is not done here.
+// Accumulates a row of a tile. The processor accumulates even and odd numbers of bfloat16 separately; it
+// takes subnormal ones for zero, which is not done here.
 class BFloat16Sums {
  public:
   VERNIER_VECTORS void add(__m512i pair, __m512i weights) {

@@ -6,7 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/gemm/nbits_product.cpp"
-// What follows is included once for each instruction set, so its order matters.
+// The next header is included once for each instruction set, so its place matters.
 // clang-format off
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -124,7 +124,7 @@ HWY_INLINE void store_codes(hn::Vec<Words> words, Vec scale, Vec zero, float* to
 }
 
 template <int kBits>
-HWY_ATTR void dequantise_panel(const NbitsShape& shape, const uint32_t* panel, float* to, int64_t stride) {
+HWY_ATTR void dequantize_panel(const NbitsShape& shape, const uint32_t* panel, float* to, int64_t stride) {
   const Floats d;
   constexpr int64_t kCodes = 32 / kBits;
   for (int64_t k = 0; k < shape.depth; k += kCodes) {
@@ -151,11 +151,11 @@ void multiply_nbits(const NbitsShape& shape, const uint32_t* panels, const Nbits
   }
 }
 
-void dequantise_nbits(const NbitsShape& shape, const uint32_t* panel, float* to, int64_t stride) {
+void dequantize_nbits(const NbitsShape& shape, const uint32_t* panel, float* to, int64_t stride) {
   if (shape.bits == 4)
-    dequantise_panel<4>(shape, panel, to, stride);
+    dequantize_panel<4>(shape, panel, to, stride);
   else
-    dequantise_panel<8>(shape, panel, to, stride);
+    dequantize_panel<8>(shape, panel, to, stride);
 }
 
 void prepare_nbits_row(const NbitsShape& shape, const float* x, float* scaled, float* sums) {
@@ -188,15 +188,15 @@ HWY_AFTER_NAMESPACE();
 namespace vernier::cpu {
 
 HWY_EXPORT(multiply_nbits);
-HWY_EXPORT(dequantise_nbits);
+HWY_EXPORT(dequantize_nbits);
 HWY_EXPORT(prepare_nbits_row);
 
 void multiply_nbits(const NbitsShape& shape, const uint32_t* panels, const NbitsRows& x, int64_t rows,
                     const float* bias, float* y, int64_t first, int64_t last) {
   HWY_DYNAMIC_DISPATCH(multiply_nbits)(shape, panels, x, rows, bias, y, first, last);
 }
-void dequantise_nbits(const NbitsShape& shape, const uint32_t* panel, float* to, int64_t stride) {
-  HWY_DYNAMIC_DISPATCH(dequantise_nbits)(shape, panel, to, stride);
+void dequantize_nbits(const NbitsShape& shape, const uint32_t* panel, float* to, int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(dequantize_nbits)(shape, panel, to, stride);
 }
 void prepare_nbits_row(const NbitsShape& shape, const float* x, float* scaled, float* sums) {
   HWY_DYNAMIC_DISPATCH(prepare_nbits_row)(shape, x, scaled, sums);

@@ -33,7 +33,7 @@ struct NbitsShape {
 void pack_nbits(const NbitsShape& shape, const uint8_t* weights, const float* scales, const float* zeros,
                 uint32_t* panels);
 
-// What rows are made into first: elements divided by the place of the code that they meet, zeros behind, and
+// Rows are first made into this: elements divided by the place of the code that they meet, zeros behind, and
 // the sums of the elements of each block.
 struct NbitsRows {
   float* scaled;  // [rows, padded_depth]
@@ -46,6 +46,6 @@ void multiply_nbits(const NbitsShape& shape, const uint32_t* panels, const Nbits
                     const float* bias, float* y, int64_t first, int64_t last);
 
 // The weights of a panel, depth by depth, in rows that lie `stride` apart.
-void dequantise_nbits(const NbitsShape& shape, const uint32_t* panel, float* to, int64_t stride);
+void dequantize_nbits(const NbitsShape& shape, const uint32_t* panel, float* to, int64_t stride);
 
 }  // namespace vernier::cpu

@@ -35,24 +35,26 @@ struct WeightOrder {
   int64_t column_blocks() const;
   int64_t chunks(const TileFormat& format) const;  // of a tap
   int64_t steps(const TileFormat& format) const { return taps * chunks(format); }
-  int64_t block_size(const TileFormat& format) const;  // halves of 32 columns
+  int64_t block_size(const TileFormat& format) const;  // 16-bit elements of 32 columns
 };
 
 // Shared with all kernels of the engine that want the same (request.packed).
 std::shared_ptr<const PackedForm> pack_tiles(const KernelRequest& request, const Tensor& weights,
                                              const WeightOrder& order, const TileFormat& format);
 
-// Those of [columns, channels, taps…], and of a matrix [channels, columns], or transposed.
+// Gives the order of weights [columns, channels, taps…], and of a matrix [channels, columns], or of a
+// transposed one.
 WeightOrder order_of(const ops::Convolution& convolution);
 WeightOrder order_of_matrix(int64_t channels, int64_t columns, bool transposed);
 
-// Of int8, for each column.
+// Adds up the int8 weights of each column.
 std::vector<int64_t> column_sums(const Tensor& weights, const WeightOrder& order);
 
 // Rows that are found when a kernel runs, as the weights of blocks (tile_block.h, vector_block.h): a term of
 // 32 by 32 numbers of bfloat16 becomes two tiles. Rows are `stride` elements apart.
 
-// Where the pairs of depth of 16 columns lie, in halves: from one to the next, and those of the second 16.
+// Where the pairs of depth of 16 columns lie, in elements of 16 bits: from one to the next, and those of the
+// second 16.
 struct PairPlaces {
   int64_t next, second;
 };

@@ -88,7 +88,7 @@ std::unique_ptr<Kernel> make_small_product(const KernelRequest& request, std::st
   const PackedShape shape{b.size() / depth, depth};
   if (2 * static_cast<double>(rows) * static_cast<double>(b.size()) > kSmallWork) return nullptr;
   if (fused->inputs.size() > 2 && fused->inputs[2] >= 0)
-    fused->posts.insert(fused->posts.begin(), {PostOp::Kind::kAdd, 0, 0, fused->inputs[2]});
+    fused->post_ops.insert(fused->post_ops.begin(), {PostOp::Kind::kAdd, 0, 0, fused->inputs[2]});
   auto epilogue = RowEpilogue::of(*fused, request, y.dims.size() - 1, reason);
   if (!epilogue) return nullptr;
   auto panels =

@@ -13,10 +13,11 @@ namespace vernier::cpu {
 
 inline constexpr int64_t kTileRows = 16;  // and columns
 inline constexpr int64_t kBlockRows = 32, kBlockColumns = 32;
-inline constexpr int64_t kChunk = 32;      // halves of a row of a tile, the unit of places in tiles: bfloat16
-inline constexpr int64_t kTileSize = 512;  // halves
+inline constexpr int64_t kChunk =
+    32;  // 16-bit elements of a row of a tile, the unit of places in tiles: bfloat16
+inline constexpr int64_t kTileSize = 512;  // 16-bit elements
 
-// What the rows hold; the weights are bfloat16, or int8.
+// Names the type of the rows; the weights are bfloat16, or int8.
 enum class TileNumbers : uint8_t { kBFloat16, kUint8, kInt8 };
 
 // How numbers lie in rows of tiles, each of 64 bytes.
@@ -46,8 +47,8 @@ class TileScope {
 };
 
 struct BlockProduct {
-  // Of a step, which sums what one row of a tile holds, rows `row_bytes` apart begin at rows + steps[i] with
-  // the first term; the next term lies `term` halves farther.
+  // A step accumulates the elements of one row of a tile. Its rows, `row_bytes` apart, begin at rows +
+  // steps[i] with the first term; the next term lies `term` elements farther.
   const uint16_t* rows;
   int64_t row_bytes;
   const int64_t* steps;
@@ -60,7 +61,7 @@ struct BlockProduct {
   // Where sums that stayed in the tiles come to, [32, 32]: tile by tile, each when this block wants it, for a
   // processor that is to store several waits for all of them.
   void* before = nullptr;
-  // What will be read later, brought into the second cache meanwhile.
+  // This will be read later, and is brought into the second cache meanwhile.
   const uint16_t* later = nullptr;
   int64_t later_lines = 0;  // of 64 bytes
 };
@@ -72,8 +73,8 @@ struct BlockShape {
   TileNumbers numbers = TileNumbers::kBFloat16;
 };
 
-// What is done with rows of another block while tiles multiply: otherwise the processor does one after the
-// other, for its tiles wait for what was stored.
+// Works on rows of another block while tiles multiply: otherwise the processor does one after the other, for
+// its tiles wait for what was stored.
 class RowWork {
  public:
   explicit RowWork(int64_t rows) : rows_(rows) {}
@@ -99,7 +100,7 @@ struct ColumnsProduct {
   int64_t row_bytes;
   const int64_t* steps;
   int64_t step_count;
-  const uint16_t* weights;  // those of the next 32 columns lie `block` halves farther
+  const uint16_t* weights;  // those of the next 32 columns lie `block` elements farther
   int64_t block, columns;
   float* sums;
   int64_t sums_stride;  // between rows; there is room for whole tiles

@@ -2,7 +2,7 @@
 
 #include "vernier/backends/cpu/gemm/contraction_kernel.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 
 namespace vernier::cpu {
 
@@ -154,7 +154,7 @@ std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, cons
                                               std::string& reason) {
   auto end = make_float_epilogue(request, fused, work.bias, columns_axis, reason);
   if (!end) return nullptr;
-  // What this kernel put in order is packed for it alone: engine files keep what is packed of whole
+  // Operands that this kernel put in order are packed for it alone: engine files keep only packed whole
   // constants.
   const KernelRequest own{request.node, {}, {}};
   auto weights = work.own_weights

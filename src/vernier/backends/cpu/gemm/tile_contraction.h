@@ -34,8 +34,8 @@ struct TileWork {
 std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<const PackedForm> weights,
                                          std::unique_ptr<const BlockEpilogue> epilogue,
                                          const NumericsContract& contract);
-// Of floats and bfloat16. Nothing, with `reason`, for an epilogue that rows cannot be finished with. Axis
-// `columns_axis` of the output is the columns'.
+// Multiplies floats and bfloat16. Gives nothing, with `reason`, for an epilogue that rows cannot be finished
+// with. Axis `columns_axis` of the output is the columns'.
 std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused,
                                               const TileWork& work, size_t columns_axis, std::string& reason);
 

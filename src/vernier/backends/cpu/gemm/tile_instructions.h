@@ -18,8 +18,8 @@
 
 namespace vernier::cpu {
 
-// Of 64 bytes in each of 16 rows, whatever a configuration says. Each thread has its own; using them outside
-// of a configuration ends the process, as it does on processors.
+// Emulates tiles of 64 bytes in each of 16 rows, whatever a configuration says. Each thread has its own;
+// using them outside of a configuration ends the process, as it does on processors.
 void emulated_tile_configure(bool configured);
 void emulated_tile_zero(int tile);
 void emulated_tile_load(int tile, const void* from, int64_t stride);

@@ -12,7 +12,7 @@ class TileRows {
            int64_t rows, const TileFormat& format);
 
   int64_t capacity() const { return capacity_; }  // rows
-  // What multiply() works in.
+  // Gives the size of the area that multiply() works in.
   int64_t area() const { return order_.chunks(format_) * capacity_ * kChunk * format_.terms; }
 
   // y = x * weights + initial, of each column; null: 0. The thread has a TileScope. What a row comes to

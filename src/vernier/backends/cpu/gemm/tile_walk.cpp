@@ -101,7 +101,7 @@ void TileWalk::multiply(const Part& part) {
   before_ ? multiply_block(shape, product, *before_) : multiply_block(shape, product);
 }
 
-// Of the positions those that outputs belong to, line by line.
+// Walks the positions that outputs belong to, line by line.
 void TileWalk::Part::run(int64_t first, int64_t count) {
   const TileImage& image = walk_->image_;
   const int64_t outputs = image.line_outputs(), line = image.line(), width = walk_->columns_from(column_);

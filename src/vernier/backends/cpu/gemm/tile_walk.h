@@ -69,7 +69,7 @@ class TileWalk {
   uint16_t* scratch_;
   const SumsSink& sink_;
   int64_t column_group_;  // blocks that fill lines of the output have their turn together
-  int64_t column_size_;   // halves of the weights of a block of columns
+  int64_t column_size_;   // 16-bit elements of the weights of a block of columns
   alignas(64) std::array<std::byte, kBlockRows * kBlockColumns * sizeof(float)> sums_;  // of before_
   bool is_grouped_ = false;
   std::optional<Part> before_;  // not yet finished

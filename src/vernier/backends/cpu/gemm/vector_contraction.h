@@ -30,8 +30,8 @@ std::unique_ptr<Kernel> make_vector_kernel(const VectorWork& work, std::shared_p
                                            std::unique_ptr<const BlockEpilogue> epilogue,
                                            const NumericsContract& contract);
 
-// Of floats and bfloat16. Nothing, with `reason`, for an epilogue that rows cannot be finished with. Axis
-// `columns_axis` of the output is the columns'.
+// Multiplies floats and bfloat16. Gives nothing, with `reason`, for an epilogue that rows cannot be finished
+// with. Axis `columns_axis` of the output is the columns'.
 std::unique_ptr<Kernel> make_vector_contraction(const KernelRequest& request, const Fused& fused,
                                                 const VectorWork& work, size_t columns_axis,
                                                 std::string& reason);

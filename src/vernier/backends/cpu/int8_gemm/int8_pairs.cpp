@@ -29,7 +29,7 @@ std::vector<int32_t> integers(const std::vector<double>& values) {
 }
 
 // The epilogue of accumulators from whose products the zero points are subtracted already.
-std::unique_ptr<const BlockEpilogue> finish_of(QuantisedProduct product, const KernelRequest& request,
+std::unique_ptr<const BlockEpilogue> finish_of(QuantizedProduct product, const KernelRequest& request,
                                                int64_t columns, int64_t depth, size_t columns_axis,
                                                std::string& reason) {
   product.a_affine.zero_point = 0;
@@ -42,12 +42,12 @@ NumericsContract contract_of(const KernelRequest& request) {
   return {ElementType::kFloat, ElementType::kInt32, request.out().element, NumericsContract::Order::kBlocked};
 }
 
-bool is_served_int8_pairs(const KernelRequest& request, const QuantisedProduct& product) {
+bool is_served_int8_pairs(const KernelRequest& request, const QuantizedProduct& product) {
   const Operand &a = request.in(product.a), &b = request.in(product.b), &y = request.out();
   return product.a != product.b && a.size() > 0 && b.size() > 0 && y.size() > 0;
 }
 
-std::unique_ptr<Kernel> make_convolution(const KernelRequest& request, const QuantisedProduct& product,
+std::unique_ptr<Kernel> make_convolution(const KernelRequest& request, const QuantizedProduct& product,
                                          std::string& reason) {
   const Operand &x = request.in(product.a), &w = request.in(product.b), &y = request.out();
   reason = "no channels-last image by known weights";
@@ -75,7 +75,7 @@ std::unique_ptr<Kernel> make_convolution(const KernelRequest& request, const Qua
                                std::move(finish), contract_of(request));
 }
 
-std::unique_ptr<Kernel> make_matrices(const KernelRequest& request, const QuantisedProduct& product,
+std::unique_ptr<Kernel> make_matrices(const KernelRequest& request, const QuantizedProduct& product,
                                       std::string& reason) {
   const Operand &a = request.in(product.a), &b = request.in(product.b), &y = request.out();
   const size_t columns_axis = y.dims.size() - 1;
@@ -106,7 +106,7 @@ std::unique_ptr<Kernel> make_int8_pairs(const KernelRequest& request, std::strin
   reason = fmt::format("the tactic '{}' does not apply", request.tactic);
   const bool is_named = request.tactic == kTactic || request.tactic == kQuads;
   if (!is_named && (!request.tactic.empty() || accumulates_int8_exactly())) return nullptr;
-  const auto product = parse_quantised(request, reason);
+  const auto product = parse_quantized(request, reason);
   if (!product) return nullptr;
   reason = "no products of int8";
   if (!is_served_int8_pairs(request, *product)) return nullptr;
@@ -119,7 +119,7 @@ std::unique_ptr<Kernel> make_int8_pairs(const KernelRequest& request, std::strin
 std::vector<std::string> tactics_int8_pairs(const KernelRequest& request) {
   std::string reason;
   if (accumulates_int8_exactly()) return {};
-  const auto product = parse_quantised(request, reason);
+  const auto product = parse_quantized(request, reason);
   const bool is_window = product && is_served_int8_pairs(request, *product) &&
                          product->anchor->op.ends_with("Conv") &&
                          request.in(product->b).constant != nullptr && request.in(product->a).rank() >= 3;

@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/gemm/vector_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/matmul.h"
-#include "vernier/backends/cpu/onednn/requantisation.h"
+#include "vernier/backends/cpu/onednn/requantization.h"
 
 namespace vernier::cpu {
 
@@ -14,7 +14,7 @@ namespace {
 
 // A contraction as tiles have it.
 struct Int8Work {
-  QuantisedProduct product;
+  QuantizedProduct product;
   std::optional<ops::Convolution> convolution;  // none: a matrix
   std::optional<NarrowImage> narrow;
   int64_t rows;
@@ -24,7 +24,7 @@ struct Int8Work {
 // Nothing but for known weights that are multiplied with the rows of one matrix, or with an image in one
 // group.
 std::optional<Int8Work> work_of(const KernelRequest& request, std::string& reason) {
-  auto product = parse_quantised(request, reason);
+  auto product = parse_quantized(request, reason);
   if (!product) return std::nullopt;
   const Operand &x = request.in(product->a), &w = request.in(product->b), &y = request.out();
   reason = "tiles take known weights of one group";
@@ -73,7 +73,7 @@ std::vector<std::string> tactics_int8_tiles(const KernelRequest& request) {
 std::unique_ptr<Kernel> make_int8_tiles(const KernelRequest& request, std::string& reason) {
   const auto work = work_of(request, reason);
   if (!work) return nullptr;
-  QuantisedProduct product = work->product;
+  QuantizedProduct product = work->product;
   const ElementType element = request.in(product.a).element;
   const auto format = tile_format(request, element);
   const auto vectors = request.tactic == kInt8Vectors ? vector_work(*work, element) : std::nullopt;
@@ -97,7 +97,7 @@ std::unique_ptr<Kernel> make_int8_tiles(const KernelRequest& request, std::strin
   if (vectors)
     return make_vector_kernel(*vectors, pack_vectors(request, arranged, order), std::move(finish), contract);
   const double flops = 2.0 * static_cast<double>(work->rows * order.columns) * static_cast<double>(depth);
-  // What is arranged anew is no constant that an engine file keeps.
+  // Weights that are arranged anew are no constant that an engine file keeps.
   return make_tile_kernel(
       {image_of(*work, *format, padding), order, static_cast<int>(product.a), static_cast<int>(product.b), -1,
        flops},

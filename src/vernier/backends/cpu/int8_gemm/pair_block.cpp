@@ -5,7 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/int8_gemm/pair_block.cpp"
-// What follows is included once for each instruction set, so its order matters.
+// The next header is included once for each instruction set, so its place matters.
 // clang-format off
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -89,7 +89,7 @@ HWY_INLINE void store_pairs(PairsVec a, PairsVec b, int16_t* to) {
   }
 }
 
-// Of a panel, the rows of one pair; `second` is null behind the last row.
+// Packs the two rows of one pair of a panel; `second` is null behind the last row.
 HWY_INLINE void pack_pair(const Int8Source& source, const uint8_t* first, const uint8_t* second,
                           int64_t columns, int16_t* to) {
   HWY_ALIGN int16_t a[kPanelColumns + kPairLanes] = {}, b[kPanelColumns + kPairLanes] = {};

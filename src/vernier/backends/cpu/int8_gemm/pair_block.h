@@ -11,7 +11,7 @@ namespace vernier::cpu {
 
 // Columns whose weights lie side by side (a panel), and those that are finished together.
 inline constexpr int64_t kPanelColumns = 16, kPairColumns = 32;
-// What rows of int16 may be written, and read, beyond their end.
+// Rows of int16 may be written, and read, so far beyond their end.
 inline constexpr int64_t kPairSlack = 64;
 
 inline int64_t pairs_of(int64_t depth) {

@@ -37,14 +37,15 @@ struct PairWeights {
 std::shared_ptr<const PackedForm> pack_pair_weights(const KernelRequest& request, const Tensor& weights,
                                                     const PairWeights& order);
 
-// What the rows of a product are made of. The zero point is known, or an int32 that input `zero_input` has.
+// Describes what the rows of a product are made of. The zero point is known, or an int32 that input
+// `zero_input` has.
 struct PairRows {
   int input = 0;
   bool is_signed = false;
   int32_t zero_point = 0;
   int zero_input = -1;
 
-  // Of so many bytes.
+  // Describes a source of so many bytes.
   Int8Source source(const KernelArguments& arguments, int64_t bytes) const;
 };
 

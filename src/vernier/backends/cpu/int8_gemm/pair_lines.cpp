@@ -72,7 +72,7 @@ class PairLines : public ContractionKernel {
   }
 
  private:
-  // What a thread has of them.
+  // Each thread has some of them.
   struct Lines {
     const Int8Source& source;
     std::byte* ring;          // behind which lies a line of zeros
@@ -103,7 +103,7 @@ class PairLines : public ContractionKernel {
     }
   }
 
-  // What the windows of a line of the output read; lines that are not there yet are laid out.
+  // Finds what one line of the output reads, and lays out lines that are not there yet.
   void find(const Lines& own, int64_t line, const std::byte** found) const {
     const auto& [z, y, x] = windows_.axes;
     const int64_t oy = line % y.output, oz = line / y.output % z.output, image = line / y.output / z.output;

@@ -6,7 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/int8_gemm/quad_block.cpp"
-// What follows is included once for each instruction set, so its order matters.
+// The next header is included once for each instruction set, so its place matters.
 // clang-format off
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -131,7 +131,7 @@ constexpr int32_t kMostOfTwo = 128;
 
 using Quad = std::array<int8_t, kQuadBytes>;
 
-// What is taken from the first of two neighbours because their sum is beyond the bound.
+// Gives what is taken from the first of two neighbours because their sum is beyond the bound.
 int8_t excess_of(int32_t a, int32_t b) {
   const int32_t sum = a + b;
   if ((a > 0) != (b > 0) || std::abs(sum) <= kMostOfTwo) return 0;
@@ -160,7 +160,7 @@ std::optional<QuadWeights> QuadWeights::of(const Tensor& weights, const PairWeig
   result.sums.resize(static_cast<size_t>(panels * kPanelColumns));
   result.first.push_back(0);
   int32_t least = 0, largest = 0;
-  // Of a panel, from a place of a segment on.
+  // Locates a quad of a panel, from a place of a segment on.
   const auto quad_at = [&](int64_t panel, int64_t segment, int64_t k) {
     Quad quad{};
     const int64_t begin = panel * kPanelColumns, end = std::min(order.columns, begin + kPanelColumns);

@@ -21,7 +21,7 @@ constexpr int32_t kShift = 128;    // between signed and uint8
 constexpr int64_t kMostSums = 96;  // rows of them: a quarter of a first cache
 
 struct Int8Batches {
-  QuantisedProduct product;
+  QuantizedProduct product;
   Matrices matrices;
   // How blocks take a, as uint8, and b, as signed ones.
   int32_t a_zero, b_zero;
@@ -32,7 +32,7 @@ struct Int8Batches {
 };
 
 std::optional<Int8Batches> batches_of(const KernelRequest& request, std::string& reason) {
-  auto product = parse_quantised(request, reason);
+  auto product = parse_quantized(request, reason);
   if (!product) return std::nullopt;
   const Operand &a = request.in(product->a), &b = request.in(product->b), &y = request.out();
   reason = "no two matrices of int8, of whole VNNI groups, that are not known";
@@ -134,7 +134,7 @@ class VectorBatches : public Kernel {
     }
   }
 
-  // What the zero point of b adds to the sums of each row.
+  // Computes what the zero point of b adds to the accumulators of each row.
   void row_moves(const std::byte* x, int64_t rows, uint32_t* moves) const {
     if (work_.b_zero == 0) return;
     const int64_t depth = work_.matrices.depth, shifts = work_.a_signed ? depth * kShift : 0;

@@ -37,7 +37,7 @@ class CopyKernel : public Kernel {
   void add(int input, int output, StridedCopy copy) { pieces_.push_back({input, output, std::move(copy)}); }
   // Lets output 0 take over the memory of input 0 if all copies leave the elements where they are.
   void allow_in_place();
-  // What a blocked output has behind its last channel: zeros.
+  // Writes the zeros that a blocked output has behind its last channel.
   void clear_tail(int output, const Operand& to);
 
  private:

@@ -1,4 +1,4 @@
-// What is made of little: ConstantOfShape, EyeLike, OneHot, Range and Trilu.
+// Operators that make much of little: ConstantOfShape, EyeLike, OneHot, Range and Trilu.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/copy_kernel.h"
 #include "vernier/backends/cpu/movement/strided_copy.h"

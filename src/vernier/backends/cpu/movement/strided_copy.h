@@ -30,7 +30,7 @@ class StridedCopy {
   bool keeps_places() const;
 
  private:
-  // What is done with the innermost axes.
+  // Says what is done with the innermost axes.
   enum class Inner : uint8_t { kRun, kRepeat, kTranspose, kStrided };
 
   bool keeps_steps() const;

@@ -8,8 +8,8 @@ namespace {
 constexpr int64_t kLanes = 16, kStep = 2 * kLanes;
 
 VERNIER_AVX512 inline __m512 upcast(const uint16_t* from) {
-  const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+  const __m256i narrow = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow), 16));
 }
 
 // Upcasts a row; gives its sum.
@@ -53,8 +53,8 @@ VERNIER_AVX512 void finish(const Bf16Normalization& n, const RowStatistics& stat
       else
         both[k] = _mm512_mul_ps(unit, scale);
     }
-    const __m512bh halves = _mm512_cvtne2ps_pbh(both[1], both[0]);
-    _mm512_storeu_si512(y + i, reinterpret_cast<const __m512i&>(halves));
+    const __m512bh narrow = _mm512_cvtne2ps_pbh(both[1], both[0]);
+    _mm512_storeu_si512(y + i, reinterpret_cast<const __m512i&>(narrow));
   }
 }
 

@@ -17,7 +17,7 @@ Geometry geometry_of(const ops::WindowAxes& axes) {
     result.strides.push_back(axis.output == 1 ? 1 : axis.stride);
     result.dilations.push_back(axis.dilation - 1);
     result.pads_begin.push_back(axis.pad_begin);
-    // What oneDNN computes the output's size from.
+    // oneDNN computes the output's size from this.
     result.pads_end.push_back((axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1 -
                               axis.input - axis.pad_begin);
   }
@@ -72,17 +72,17 @@ constexpr int kDnnlWinograd = 4;
 // A constant that is added to each channel right after the sums is the convolution's bias.
 int take_bias(Fused& fused, const KernelRequest& request) {
   if (fused.inputs.size() > 2 && fused.inputs[2] >= 0) return fused.inputs[2];
-  if (fused.posts.empty() || fused.posts[0].kind != PostOp::Kind::kAdd || fused.posts[0].operand < 0)
+  if (fused.post_ops.empty() || fused.post_ops[0].kind != PostOp::Kind::kAdd || fused.post_ops[0].operand < 0)
     return -1;
-  const Operand& operand = request.in(static_cast<size_t>(fused.posts[0].operand));
+  const Operand& operand = request.in(static_cast<size_t>(fused.post_ops[0].operand));
   const Operand& output = request.out();
   const int64_t channels = output.dims[1];
   const int64_t axis = operand.rank() - (output.rank() - 1);
   if (operand.constant == nullptr || operand.size() != channels || axis < 0 ||
       operand.dims[static_cast<size_t>(axis)] != channels)
     return -1;
-  const int bias = fused.posts[0].operand;
-  fused.posts.erase(fused.posts.begin());
+  const int bias = fused.post_ops[0].operand;
+  fused.post_ops.erase(fused.post_ops.begin());
   return bias;
 }
 
@@ -156,7 +156,7 @@ struct ConvolutionPlan {
 
 // Whether an operand of the output's sizes follows.
 bool has_whole_operand(const KernelRequest& request, const Fused& fused) {
-  return std::any_of(fused.posts.begin(), fused.posts.end(), [&](const PostOp& post) {
+  return std::any_of(fused.post_ops.begin(), fused.post_ops.end(), [&](const PostOp& post) {
     return post.operand >= 0 && request.in(static_cast<size_t>(post.operand)).dims == request.out().dims;
   });
 }

@@ -1,4 +1,4 @@
-// What convolutions by oneDNN share.
+// Convolutions by oneDNN share this.
 #pragma once
 
 #include "vernier/backends/cpu/onednn/primitive.h"
@@ -21,7 +21,7 @@ dnnl::convolution_forward::primitive_desc describe_convolution(
     const dnnl::memory::desc& y, const Geometry& g, const dnnl::primitive_attr& attributes,
     dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct);
 
-// What oneDNN computes element by element, for want of better.
+// Tells whether oneDNN computes it element by element, for want of better.
 bool is_last_resort(std::string_view implementation);
 
 // Whether oneDNN 2.6 may keep wrong sums of INT8 weights, which INT8 images and zero points of images need:

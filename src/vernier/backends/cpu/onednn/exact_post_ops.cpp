@@ -107,11 +107,11 @@ class ExactPostOps : public KernelDecorator {
 
 std::unique_ptr<Kernel> with_exact_post_ops(const Fused& fused, const KernelRequest& request,
                                             size_t columns_axis, const MakeFused& make, std::string& reason) {
-  const auto first = std::find_if_not(fused.posts.begin(), fused.posts.end(), is_exact);
-  if (first == fused.posts.end()) return make(fused, reason);
+  const auto first = std::find_if_not(fused.post_ops.begin(), fused.post_ops.end(), is_exact);
+  if (first == fused.post_ops.end()) return make(fused, reason);
   Fused before = fused, after = fused;
-  before.posts.assign(fused.posts.begin(), first);
-  after.posts.assign(first, fused.posts.end());
+  before.post_ops.assign(fused.post_ops.begin(), first);
+  after.post_ops.assign(first, fused.post_ops.end());
   auto others = RowEpilogue::of(after, request, columns_axis, reason);
   if (!others) return nullptr;
   const Operand& y = request.out();

@@ -67,7 +67,7 @@ std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& r
   const Operand& output = request.out();
   PostOpChain chain(output.dims.size());
   const bool image = fused.anchor->op == "Conv";
-  for (const PostOp& post : fused.posts) {
+  for (const PostOp& post : fused.post_ops) {
     if (const algorithm eltwise = eltwise_of(post.kind); eltwise != algorithm::undef) {
       if (chain.eltwise(eltwise, post.alpha, post.beta)) continue;
       reason = "oneDNN has no two of a function with different parameters in one epilogue";
@@ -80,7 +80,7 @@ std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& r
       return std::nullopt;
     }
     const bool whole = operand.dims == output.dims;
-    // What the contraction itself reads must not be overwritten.
+    // Operands of the contraction itself must not be overwritten.
     const bool is_read =
         std::find(fused.inputs.begin(), fused.inputs.end(), post.operand) != fused.inputs.end();
     if (post.kind == Kind::kAdd && whole && !is_read && operand.constant == nullptr && result.sum_input < 0 &&

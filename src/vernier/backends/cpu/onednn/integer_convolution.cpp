@@ -9,7 +9,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/copy_kernel.h"
 #include "vernier/backends/cpu/onednn/convolution.h"
-#include "vernier/backends/cpu/onednn/requantisation.h"
+#include "vernier/backends/cpu/onednn/requantization.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
 #include "vernier/ops/attribute_defaults.h"
@@ -25,7 +25,7 @@ struct Inputs {
 constexpr Inputs kConvInteger{0, 1, 2, 3}, kQLinearConv{0, 3, 2, 5};
 
 // How accumulators become int8.
-struct Requantisation {
+struct Requantization {
   ElementType type;
   std::vector<int32_t> bias;  // of each channel, as are the scales
   std::vector<float> scales;
@@ -71,7 +71,7 @@ std::unique_ptr<Kernel> make_pair_sums(const KernelRequest& request, bool has_ze
                                std::make_unique<NoEpilogue>(convolution.all_out_channels()), {});
 }
 
-// What the parts of a run need; x and y lie channels-last.
+// The parts of a run need these; x and y lie channels-last.
 struct Parts {
   Operand x, y;  // as they are given
   std::unique_ptr<Kernel> x_reorder, y_reorder;
@@ -81,15 +81,15 @@ struct Parts {
   bool has_zero_point = false;
   int64_t groups = 1;
   Inputs inputs = {};
-  std::optional<Requantisation> requantisation;  // none: y is of the sums
+  std::optional<Requantization> requantization;  // none: y is of the sums
 };
 
 class IntegerConvolution : public Kernel {
  public:
   explicit IntegerConvolution(Parts parts) : parts_(std::move(parts)) {
     name = parts_.sums->name;
-    const auto stored = parts_.requantisation ? parts_.requantisation->type : ElementType::kInt32;
-    contract = {parts_.requantisation ? ElementType::kFloat : ElementType::kInt32, ElementType::kInt32,
+    const auto stored = parts_.requantization ? parts_.requantization->type : ElementType::kInt32;
+    contract = {parts_.requantization ? ElementType::kFloat : ElementType::kInt32, ElementType::kInt32,
                 stored, NumericsContract::Order::kBlocked};
     scratch_bytes = parts_.sums->scratch_bytes;
     const auto place = [&](int64_t bytes) {
@@ -101,7 +101,7 @@ class IntegerConvolution : public Kernel {
       pixels_at_ = place(parts_.windows->scratch_size() * 4);
       windows_at_ = place(parts_.windows->size() * 4);
     }
-    if (parts_.requantisation) sums_at_ = place(parts_.y.size() * 4);
+    if (parts_.requantization) sums_at_ = place(parts_.y.size() * 4);
     if (!parts_.x_reorder) return;
     x_at_ = place(parts_.x.size());
     y_at_ = place(parts_.y.size() * static_cast<int64_t>(element_size(parts_.y.element)));
@@ -128,7 +128,7 @@ class IntegerConvolution : public Kernel {
       y = given.scratch + y_at_;
     }
     const void* operands[] = {x, &zero_point};
-    void* sums = parts_.requantisation ? given.scratch + sums_at_ : y;
+    void* sums = parts_.requantization ? given.scratch + sums_at_ : y;
     parts_.sums->run({operands, &sums, given.scratch});
     if (parts_.windows) {
       auto* windows = reinterpret_cast<int32_t*>(given.scratch + windows_at_);
@@ -136,7 +136,7 @@ class IntegerConvolution : public Kernel {
                           reinterpret_cast<int32_t*>(given.scratch + pixels_at_), windows);
       correct(windows, static_cast<int32_t*>(sums));
     }
-    if (parts_.requantisation) requantise(static_cast<int32_t*>(sums), static_cast<uint8_t*>(y));
+    if (parts_.requantization) requantize(static_cast<int32_t*>(sums), static_cast<uint8_t*>(y));
     if (!parts_.y_reorder) return;
     const void* last = y;
     parts_.y_reorder->run({&last, given.outputs, given.scratch + reorder_at_});
@@ -162,12 +162,12 @@ class IntegerConvolution : public Kernel {
     });
   }
 
-  void requantise(int32_t* sums, uint8_t* y) const {
+  void requantize(int32_t* sums, uint8_t* y) const {
     constexpr int64_t kGrain = 1 << 13, kBlock = 256;
     static_assert(kBlock % kLoopBlock == 0);
-    const Requantisation& how = *parts_.requantisation;
+    const Requantization& how = *parts_.requantization;
     const auto channels = static_cast<int64_t>(how.scales.size());
-    const Loop quantise = quantize_loop(how.type);
+    const Loop quantize = quantize_loop(how.type);
     parallel(parts_.y.size() / channels, std::max<int64_t>(1, kGrain / channels),
              [&](int64_t begin, int64_t end) {
                float reals[kBlock] = {};
@@ -177,7 +177,7 @@ class IntegerConvolution : public Kernel {
                  SumRow row{sums + at, count};
                  if (!how.bias.empty()) row.column_sums = how.bias.data() + c, row.a_zero = -1;
                  scale_sums(row, how.scales.data() + c, nullptr, reals);
-                 quantise({bytes, reals, nullptr, nullptr, count, 1, how.zero_point, nullptr});
+                 quantize({bytes, reals, nullptr, nullptr, count, 1, how.zero_point, nullptr});
                  std::copy_n(bytes, count, y + at);
                  at += count;
                }
@@ -200,7 +200,7 @@ bool is_served_integer_convolution(const KernelRequest& request, const Inputs& i
          (!request.has(inputs.x_zero) || request.in(inputs.x_zero).size() == 1);
 }
 
-// Those of the weights as INT8, for each channel; empty: all are 0.
+// Gives the zero points of the weights as INT8, for each channel; empty: all are 0.
 std::vector<int32_t> weight_zeros(const KernelRequest& request, const Inputs& inputs, int64_t channels) {
   std::vector<double> zeros{0};
   if (request.has(inputs.w_zero)) zeros = request.in(inputs.w_zero).constant->to_doubles();
@@ -212,14 +212,14 @@ std::vector<int32_t> weight_zeros(const KernelRequest& request, const Inputs& in
   return symmetric ? std::vector<int32_t>() : result;
 }
 
-// Of a QLinearConv; nothing if something is not known.
-std::optional<Requantisation> requantisation_of(const KernelRequest& request) {
+// Gives the requantization of a QLinearConv; nothing if something is not known.
+std::optional<Requantization> requantization_of(const KernelRequest& request) {
   enum Input : size_t { kXScale = 1, kXZero = 2, kWScale = 4, kYScale = 6, kYZero = 7, kBias = 8 };
   const auto x = known_affine(request, kXScale, kXZero), y = known_affine(request, kYScale, kYZero);
   const auto channels = static_cast<size_t>(request.out().dims[1]);
   const auto is_known = [&](size_t input) { return request.in(input).constant != nullptr; };
   if (!x || !y || !is_known(kWScale) || (request.has(kBias) && !is_known(kBias))) return std::nullopt;
-  Requantisation result{request.out().element, {}, {}, y->zero_point};
+  Requantization result{request.out().element, {}, {}, y->zero_point};
   const auto scales = request.in(kWScale).constant->to_doubles();
   for (size_t c = 0; c < channels; ++c)
     result.scales.push_back(static_cast<float>(x->scale * scales.at(scales.size() == 1 ? 0 : c) / y->scale));
@@ -232,7 +232,7 @@ std::optional<Requantisation> requantisation_of(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make_parts(const KernelRequest& request, const Inputs& inputs,
                                    std::vector<int32_t> w_zeros,
-                                   std::optional<Requantisation> requantisation) {
+                                   std::optional<Requantization> requantization) {
   Parts parts;
   parts.x = request.in(inputs.x);
   parts.y = request.out();
@@ -254,7 +254,7 @@ std::unique_ptr<Kernel> make_parts(const KernelRequest& request, const Inputs& i
   if (!parts.w_zeros.empty()) parts.windows.emplace(convolution);
   parts.groups = convolution.groups;
   parts.inputs = inputs;
-  parts.requantisation = std::move(requantisation);
+  parts.requantization = std::move(requantization);
   return std::make_unique<IntegerConvolution>(std::move(parts));
 }
 
@@ -267,16 +267,16 @@ std::unique_ptr<Kernel> make_integers(const KernelRequest& request, std::string&
                     std::nullopt);
 }
 
-// Weights without zero points are left to quantised_convolution.cpp.
-std::unique_ptr<Kernel> make_quantised(const KernelRequest& request, std::string& reason) {
+// Weights without zero points are left to quantized_convolution.cpp.
+std::unique_ptr<Kernel> make_quantized(const KernelRequest& request, std::string& reason) {
   reason = kRefusal;
   if (ops::integer_attribute(request.node, "channels_last") != 0 ||
       !is_served_integer_convolution(request, kQLinearConv) || !is_8bit(request.out().element))
     return nullptr;
   auto zeros = weight_zeros(request, kQLinearConv, request.out().dims[1]);
-  auto requantisation = requantisation_of(request);
-  if (zeros.empty() || !requantisation) return nullptr;
-  return make_parts(request, kQLinearConv, std::move(zeros), std::move(requantisation));
+  auto requantization = requantization_of(request);
+  if (zeros.empty() || !requantization) return nullptr;
+  return make_parts(request, kQLinearConv, std::move(zeros), std::move(requantization));
 }
 
 }  // namespace
@@ -285,7 +285,7 @@ void register_integer_convolution(KernelRegistry& registry) {
   registry.add({"", "ConvInteger", LayoutRule::kImage, Priority::kLibrary, unless_refused<make_integers>});
   for (const char* domain : {"", "com.microsoft"})
     registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kLibraryNarrow,
-                  unless_refused<make_quantised>});
+                  unless_refused<make_quantized>});
 }
 
 }  // namespace vernier::cpu

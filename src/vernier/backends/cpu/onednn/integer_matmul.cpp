@@ -7,7 +7,7 @@
 #include "vernier/backends/cpu/int8_gemm/pair_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
-#include "vernier/backends/cpu/onednn/requantisation.h"
+#include "vernier/backends/cpu/onednn/requantization.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
@@ -48,7 +48,7 @@ bool is_served_integer_matmul(const KernelRequest& request, const IntegerProduct
   return product.a != product.b && is_8bit(b.element) && known_type && scalar_a &&
          is_float(product.a_scale) && is_float(product.b_scale) && is_float(product.bias) && a.rank() >= 1 &&
          b.rank() >= 1 && a.rank() <= 6 && b.rank() <= 6 && a.size() > 0 && b.size() > 0 && y.size() > 0 &&
-         (product.quantises ? a.element == ElementType::kFloat : is_8bit(a.element)) &&
+         (product.quantizes ? a.element == ElementType::kFloat : is_8bit(a.element)) &&
          a.dims.back() <= kMaxDepth && is_vector(request, product.b_zero, columns) &&
          is_vector(request, product.b_scale, columns) && is_vector(request, product.bias, columns) &&
          (!product.bias || request.in(*product.bias).size() == columns) &&
@@ -91,7 +91,7 @@ IntegerMatMulPlan plan_of(const KernelRequest& request, const IntegerProduct& pr
     for (int64_t i = 0; i < columns; ++i) zeros.push_back(plan.b_zeros.at(inputs.data(), i));
     if (std::all_of(zeros.begin(), zeros.end(), [](int32_t zero) { return zero == 0; })) zeros.clear();
   }
-  if (!product.quantises && is_known_zero(request, product.a_zero)) {
+  if (!product.quantizes && is_known_zero(request, product.a_zero)) {
     plan.known_column_sums.emplace();
   } else if (packed) {
     plan.known_column_sums.emplace(static_cast<size_t>(columns));
@@ -151,7 +151,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Product shape = product_of(*product->anchor, a, b, request.out());
   std::optional<SignedWeights> packed;
   if (b.constant != nullptr && shape.b.size() == 2) packed = signed_weights(*b.constant, {});
-  const ElementType a_type = product->quantises ? ElementType::kUint8 : a.element;
+  const ElementType a_type = product->quantizes ? ElementType::kUint8 : a.element;
   std::unique_ptr<Kernel> sums;
   if (accumulates_int8_exactly())
     sums = make_sums(request, a_type, shape, packed);

@@ -4,7 +4,7 @@
 
 #include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/quantized/dynamic_quantisation.h"
+#include "vernier/backends/cpu/quantized/dynamic_quantization.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/support/movement/strides.h"
 
@@ -12,7 +12,7 @@ namespace vernier::cpu {
 
 namespace {
 
-// What MatMulInteger, a Cast to floats, a Mul with scales and an Add of a bias say.
+// Reads a MatMulInteger, a Cast to floats, a Mul with scales and an Add of a bias.
 class GroupParser {
  public:
   explicit GroupParser(const KernelRequest& request) : body_(ops::body(request.node)) {}
@@ -91,7 +91,7 @@ std::optional<IntegerProduct> parse_integer_product(const KernelRequest& request
     product.b_zero = given(5);
     product.bias = given(6);
   } else {
-    product.quantises = true;
+    product.quantizes = true;
     product.b_scale = 2;
     product.b_zero = given(3);
     product.bias = given(4);
@@ -138,7 +138,7 @@ class IntegerMatMul : public Kernel {
     };
     const int64_t columns = plan_.matrices.columns,
                   b_matrices = plan_.b_size / (plan_.matrices.depth * columns);
-    a_at_ = place(plan_.product.quantises, plan_.a_size);
+    a_at_ = place(plan_.product.quantizes, plan_.a_size);
     b_at_ = place(plan_.shifts_b, plan_.b_size);
     zeros_at_ = place(!plan_.known_b_zeros, columns * 4);
     columns_at_ = place(!plan_.known_column_sums, b_matrices * columns * 4);
@@ -150,7 +150,7 @@ class IntegerMatMul : public Kernel {
   void run(const KernelArguments& arguments) const override {
     Run run{arguments, arguments.inputs[plan_.product.a],
             plan_.packs_b ? nullptr : arguments.inputs[plan_.product.b]};
-    if (plan_.product.quantises) quantise(run);
+    if (plan_.product.quantizes) quantize(run);
     if (plan_.shifts_b) shift(run);
     const void* operands[] = {run.a, run.b};
     sums_->run({operands, arguments.outputs, arguments.scratch});
@@ -163,11 +163,11 @@ class IntegerMatMul : public Kernel {
   }
 
  private:
-  // What one run has.
+  // Each run has one.
   struct Run {
     const KernelArguments& given;
     const void *a, *b;
-    std::optional<Affine> quantised = {};
+    std::optional<Affine> quantized = {};
     const int32_t *b_zeros = nullptr, *column_sums = nullptr;
     const float *scales = nullptr, *bias = nullptr;
 
@@ -177,11 +177,11 @@ class IntegerMatMul : public Kernel {
     }
   };
 
-  void quantise(Run& run) const {
+  void quantize(Run& run) const {
     const auto* x = static_cast<const float*>(run.a);
     auto* codes = run.scratch<uint8_t>(a_at_);
-    run.quantised = dynamic_affine(x, plan_.a_size);
-    quantise_int8(x, plan_.a_size, *run.quantised, codes);
+    run.quantized = dynamic_affine(x, plan_.a_size);
+    quantize_int8(x, plan_.a_size, *run.quantized, codes);
     run.a = codes;
   }
 
@@ -214,7 +214,7 @@ class IntegerMatMul : public Kernel {
     const IntegerProduct& product = plan_.product;
     auto* scales = run.scratch<float>(scales_at_);
     const auto* b_scales = static_cast<const float*>(run.given.inputs[*product.b_scale]);
-    const float a_scale = run.quantised     ? static_cast<float>(run.quantised->scale)
+    const float a_scale = run.quantized     ? static_cast<float>(run.quantized->scale)
                           : product.a_scale ? *static_cast<const float*>(run.given.inputs[*product.a_scale])
                                             : 1.0F;
     for (int64_t i = 0; i < columns; ++i) scales[i] = a_scale * b_scales[plan_.b_scales == 1 ? 0 : i];
@@ -228,7 +228,7 @@ class IntegerMatMul : public Kernel {
     const int64_t a_row = m.a[matrix] * m.rows + row % m.rows;
     auto* sums = static_cast<int32_t*>(run.given.outputs[0]) + row * m.columns;
     SumRow terms{sums, m.columns};
-    terms.a_zero = run.quantised ? static_cast<int32_t>(run.quantised->zero_point)
+    terms.a_zero = run.quantized ? static_cast<int32_t>(run.quantized->zero_point)
                                  : plan_.a_zeros.at(run.given.inputs, a_row);
     if (run.column_sums != nullptr) terms.column_sums = run.column_sums + m.b[matrix] * m.columns;
     if (run.b_zeros != nullptr) {

@@ -10,7 +10,7 @@ namespace vernier::cpu {
 struct IntegerProduct {
   const Node* anchor = nullptr;
   size_t a = 0, b = 0;     // inputs of the request
-  bool quantises = false;  // a is of floats, and quantised by its own range first
+  bool quantizes = false;  // a is of floats, and quantized by its own range first
   // Inputs, too: zero points of a (of its rows) and b (of its columns), the scales that the sums are
   // multiplied with (of a, and of b or its columns), and what is added to each column at last.
   std::optional<size_t> a_zero = {}, b_zero = {}, a_scale = {}, b_scale = {}, bias = {};

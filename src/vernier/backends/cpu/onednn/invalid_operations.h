@@ -34,7 +34,7 @@ class InvalidOperations {
     return ((_mm_getcsr() | raised_.load(std::memory_order_relaxed)) & flags_) != 0;
   }
 
-  // Of the calling thread; null: it does not look.
+  // Gives the one of the calling thread; null: it does not look.
   static InvalidOperations* of_thread() {
     return of_thread_;
   }

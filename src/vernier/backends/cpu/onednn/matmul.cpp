@@ -69,7 +69,7 @@ bool prepend_gemm(Fused& fused) {
     if (beta != 1) return false;
     first.push_back({PostOp::Kind::kAdd, 0, 0, fused.inputs[2]});
   }
-  fused.posts.insert(fused.posts.begin(), first.begin(), first.end());
+  fused.post_ops.insert(fused.post_ops.begin(), first.begin(), first.end());
   return true;
 }
 
@@ -82,11 +82,11 @@ int take_bias(Fused& fused, const KernelRequest& request, int64_t columns) {
     return operand.constant != nullptr && operand.size() == columns && operand.rank() >= 1 &&
            operand.dims.back() == columns;
   };
-  if (fused.posts.empty() || fused.posts[0].kind != PostOp::Kind::kAdd || fused.posts[0].operand < 0 ||
-      !is_row(fused.posts[0].operand))
+  if (fused.post_ops.empty() || fused.post_ops[0].kind != PostOp::Kind::kAdd ||
+      fused.post_ops[0].operand < 0 || !is_row(fused.post_ops[0].operand))
     return -1;
-  const int bias = fused.posts[0].operand;
-  fused.posts.erase(fused.posts.begin());
+  const int bias = fused.post_ops[0].operand;
+  fused.post_ops.erase(fused.post_ops.begin());
   return bias;
 }
 

@@ -1,4 +1,4 @@
-// What matrix products by oneDNN share.
+// Matrix products by oneDNN share this.
 #pragma once
 
 #include "vernier/backends/cpu/onednn/primitive.h"

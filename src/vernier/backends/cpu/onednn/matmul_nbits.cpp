@@ -1,5 +1,5 @@
 // com.microsoft MatMulNBits with known weights of 4 or 8 bits, computed in FLOAT: few rows by the packed
-// weights; many by panels of them that are dequantised into the cache, and multiplied by oneDNN.
+// weights; many by panels of them that are dequantized into the cache, and multiplied by oneDNN.
 #include <dnnl.h>
 
 #include "vernier/backends/cpu/gemm/nbits_product.h"
@@ -18,7 +18,7 @@ namespace {
 enum Input : size_t { kA, kB, kScales, kZeroPoints, kGroupIndex, kBias };
 
 constexpr int64_t kFewRows = 32;
-constexpr int64_t kGroup = 8;  // panels that are dequantised at a time
+constexpr int64_t kGroup = 8;  // panels that are dequantized at a time
 
 class NbitsProduct : public Kernel {
  public:
@@ -86,7 +86,7 @@ class NbitsProduct : public Kernel {
     const int64_t first = group * kGroup, last = std::min(first + kGroup, shape_.panels()),
                   column = first * kPanelColumns, count = std::min(kStride, shape_.columns - column);
     for (int64_t i = first; i < last; ++i)
-      dequantise_nbits(shape_, panels() + i * shape_.panel_size(), weights + (i - first) * kPanelColumns,
+      dequantize_nbits(shape_, panels() + i * shape_.panel_size(), weights + (i - first) * kPanelColumns,
                        kStride);
     if (bias != nullptr) {
       for (int64_t row = 0; row < rows_; ++row)

@@ -36,7 +36,7 @@ bool is_function_slot(uint64_t) {
 }
 #endif
 
-// What the loader knows of one library.
+// Holds what the loader knows of one library.
 struct Library {
   const void* inside;  // code of it
   bool found = false;
@@ -151,7 +151,7 @@ std::string replace_imports(const void* inside, std::span<const char* const> pre
 
 namespace {
 
-// What OpenMP's functions tell the calling thread. Regions inside regions have one thread.
+// Holds what OpenMP's functions tell the calling thread. Regions inside regions have one thread.
 struct Region {
   int thread = 0, threads = 1;
   bool inside = false;
@@ -159,7 +159,7 @@ struct Region {
 thread_local Region region;
 thread_local int team_threads = 0;     // of the next region; 0: as many as the process uses
 thread_local int threads_at_team = 0;  // what thread_count() was when the team was told
-thread_local TeamKind team_kind_of_thread = TeamKind::kPieces;
+thread_local TeamKind team_kind_of_thread = TeamKind::kChunks;
 
 int max_threads() {
   // A limit that was set since is for what is made inside, weights that are packed on one thread, say.
@@ -191,9 +191,9 @@ void run_thread(void* data, int64_t thread) {
 void run_region(void (*body)(void*), void* data, unsigned wanted, unsigned /*flags*/) {
   Call call{body, data, wanted > 0 ? static_cast<int>(wanted) : max_threads(), InvalidOperations::of_thread(),
             nullptr};
-  const PieceFunction work{run_thread, &call};
+  const ChunkFunction work{run_thread, &call};
   const bool alone = region.inside || inside_parallel_work() || call.threads == 1;
-  if (!alone && team_kind_of_thread == TeamKind::kPieces)
+  if (!alone && team_kind_of_thread == TeamKind::kChunks)
     return ThreadPool::instance().run(call.threads, thread_count(), work);
   if (!alone && team_kind_of_thread == TeamKind::kLastFirst) {
     for (int thread = call.threads; thread-- > 0;) run_thread(&call, thread);
@@ -228,7 +228,7 @@ int is_inside() {
   return region.inside ? 1 : 0;
 }
 
-// Of the run-time library of OpenMP that oneDNN would use.
+// Limits the OpenMP runtime that oneDNN would use.
 void limit_openmp_to_one_thread() {
   if (auto* set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))) set(1);
 }
@@ -267,10 +267,10 @@ OneDnnTeam::~OneDnnTeam() {
 // oneDNN 2.6.3: of the forward primitives only gemm's threads wait for each other, where they share a copy of
 // a matrix or split the sums of one.
 TeamKind team_kind(std::string_view implementation) {
-  constexpr std::string_view kPieces[] = {"brg", "jit", "simple", "wino", "ref", "dw", "nchw", "nspc"};
-  const bool is_known = std::any_of(std::begin(kPieces), std::end(kPieces),
+  constexpr std::string_view kChunks[] = {"brg", "jit", "simple", "wino", "ref", "dw", "nchw", "nspc"};
+  const bool is_known = std::any_of(std::begin(kChunks), std::end(kChunks),
                                     [&](std::string_view name) { return implementation.starts_with(name); });
-  return is_known && implementation.find("gemm:") == std::string_view::npos ? TeamKind::kPieces
+  return is_known && implementation.find("gemm:") == std::string_view::npos ? TeamKind::kChunks
                                                                             : TeamKind::kTogether;
 }
 

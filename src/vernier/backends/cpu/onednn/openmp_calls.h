@@ -31,9 +31,9 @@ const std::string& take_openmp_calls();
 
 // How the threads of a region behave.
 enum class TeamKind : uint8_t {
-  kPieces,     // they wait for nobody: any thread runs any of them, one after the other if it must be
+  kChunks,     // they wait for nobody: any thread runs any of them, one after the other if it must be
   kTogether,   // they wait for one another while they run
-  kLastFirst,  // as kPieces, in the calling thread, the last one first: shows in tests that they wait for
+  kLastFirst,  // as kChunks, in the calling thread, the last one first: shows in tests that they wait for
                // nobody
 };
 
@@ -41,7 +41,7 @@ enum class TeamKind : uint8_t {
 // many threads.
 class OneDnnTeam {
  public:
-  explicit OneDnnTeam(int threads, TeamKind kind = TeamKind::kPieces);
+  explicit OneDnnTeam(int threads, TeamKind kind = TeamKind::kChunks);
   ~OneDnnTeam();
   OneDnnTeam(const OneDnnTeam&) = delete;
   OneDnnTeam& operator=(const OneDnnTeam&) = delete;
@@ -51,7 +51,7 @@ class OneDnnTeam {
   TeamKind kind_before_;
 };
 
-// What a primitive's threads do, from the name of its implementation.
+// Says how a primitive's threads work, from the name of its implementation.
 TeamKind team_kind(std::string_view implementation);
 
 }  // namespace vernier::cpu

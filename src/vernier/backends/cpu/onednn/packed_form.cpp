@@ -191,8 +191,8 @@ void copy_as(const Places& from, const Places& to, const std::byte* source, void
 
 namespace {
 
-// What tells apart formats that oneDNN keeps to itself: weights that Winograd has transformed are blocked by
-// the sizes of the images, and those of two sizes may have as many bytes.
+// Distinguishes formats that oneDNN keeps to itself: weights that Winograd has transformed are blocked by the
+// sizes of the images, and those of two sizes may have as many bytes.
 std::string opaque_format(const dnnl::memory::desc& packed) {
 #if DNNL_VERSION_MAJOR >= 3
   static std::atomic<uint64_t> count{0};  // nothing can be read of them, so none is shared
@@ -230,7 +230,7 @@ std::string packed_form(const BlockedLayout& layout) {
 bool holds_constant(const std::string& form) {
   // Others are made of the constant, not its elements; or oneDNN keeps the place of the elements to itself.
   if (!form.starts_with(kPrefix) || form.find(" opaque:") != std::string::npos) return false;
-  // What oneDNN keeps beside the elements (sums for zero points) lies behind them.
+  // oneDNN keeps more (sums for zero points) behind the elements.
   const Form parsed = parse(form);
   return parsed.source_type == parsed.packed_type;
 }

@@ -7,7 +7,7 @@
 #include "vernier/backends/cpu/onednn/invalid_operations.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 #include "vernier/exec/kernel_decorator.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/nn/pool.h"
@@ -143,7 +143,7 @@ std::unique_ptr<Kernel> make_pooling(const KernelRequest& request, std::string& 
   const Operand &x = request.in(0), &y = request.out();
   const bool max = request.node.op.find("Max") != std::string::npos;
   const Windows windows = windows_of(request.node, x.dims);
-  // What lies beyond the padding would be counted with it.
+  // Elements beyond the padding would be counted with it.
   const bool padded = ops::integer_attribute(request.node, "count_include_pad") != 0;
   const bool miscounts = !max && padded && windows.beyond;
   const bool served =

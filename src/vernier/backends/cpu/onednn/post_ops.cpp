@@ -10,9 +10,9 @@ bool PostOpChain::eltwise(algorithm algorithm, double alpha, double beta) {
   const auto wanted = std::pair(static_cast<float>(alpha), static_cast<float>(beta));
   if (parameters_.try_emplace(algorithm, wanted).first->second == wanted) {
 #if DNNL_VERSION_MAJOR >= 3
-    posts_.append_eltwise(algorithm, wanted.first, wanted.second);
+    post_ops_.append_eltwise(algorithm, wanted.first, wanted.second);
 #else
-    posts_.append_eltwise(1.0F, algorithm, wanted.first, wanted.second);
+    post_ops_.append_eltwise(1.0F, algorithm, wanted.first, wanted.second);
 #endif
     return true;
   }
@@ -30,13 +30,13 @@ bool PostOpChain::eltwise(algorithm algorithm, double alpha, double beta) {
 }
 
 void PostOpChain::binary(algorithm algorithm, Argument argument) {
-  posts_.append_binary(algorithm, argument.descriptor);
-  argument.id = DNNL_ARG_ATTR_MULTIPLE_POST_OP(posts_.len() - 1) | DNNL_ARG_SRC_1;
+  post_ops_.append_binary(algorithm, argument.descriptor);
+  argument.id = DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops_.len() - 1) | DNNL_ARG_SRC_1;
   arguments_.push_back(std::move(argument));
 }
 
 void PostOpChain::sum(double scale, int32_t zero_point, dnnl::memory::data_type type) {
-  posts_.append_sum(static_cast<float>(scale), zero_point, type);
+  post_ops_.append_sum(static_cast<float>(scale), zero_point, type);
 }
 
 void PostOpChain::scalar(algorithm algorithm, double value) {

@@ -19,14 +19,14 @@ class PostOpChain {
   void sum(double scale = 1, int32_t zero_point = 0,
            dnnl::memory::data_type type = dnnl::memory::data_type::undef);
 
-  const dnnl::post_ops& post_ops() const { return posts_; }
+  const dnnl::post_ops& post_ops() const { return post_ops_; }
   std::vector<Argument> take_arguments() { return std::move(arguments_); }
 
  private:
   void scalar(dnnl::algorithm algorithm, double value);
 
   size_t rank_;
-  dnnl::post_ops posts_;
+  dnnl::post_ops post_ops_;
   std::vector<Argument> arguments_;
   std::map<dnnl::algorithm, std::pair<float, float>> parameters_;  // of the eltwise post-ops so far
 };

@@ -22,7 +22,7 @@ dnnl::memory::desc describe(const Operand& operand);
 // A plain array of these sizes.
 dnnl::memory::desc plain(dnnl::memory::data_type type, const Dims& dims);
 dnnl::memory::desc any(dnnl::memory::data_type type, const Dims& dims);
-// What differs between oneDNN 2.6 and 3.x in reading descriptors.
+// These functions hide what differs between oneDNN 2.6 and 3.x in reading descriptors.
 dnnl::memory::dims dims_of(const dnnl::memory::desc& descriptor);
 
 // A constant as a primitive wants it: memory that is there, or weights that are packed when they are needed.
@@ -51,7 +51,7 @@ Argument weights_argument(const KernelRequest& request, int input, const dnnl::m
 
 class DnnlKernel : public Kernel {
  public:
-  // What is described is made by prepare(), under the number of threads that the caller has now.
+  // prepare() makes the described primitive, under the number of threads that the caller has now.
   DnnlKernel(dnnl::primitive_desc_base description, const dnnl::memory::desc& scratch,
              std::vector<Argument> arguments);
   ~DnnlKernel() override;
@@ -69,7 +69,7 @@ class DnnlKernel : public Kernel {
   int threads = 0;
 
  private:
-  // What takes long to make.
+  // Holds all that takes long to make.
   struct Prepared {
     std::shared_ptr<const dnnl::primitive> primitive;
     std::vector<dnnl::memory> own;  // by argument; empty for those that come with a run

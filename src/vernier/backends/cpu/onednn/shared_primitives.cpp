@@ -30,7 +30,8 @@ void add_all(Key& key, const std::vector<T>& values) {
   add_bytes(key, values.data(), values.size() * sizeof(T));
 }
 
-// What the user asked for; nothing for operations other than contractions, whose primitives are made quickly.
+// Writes down what the user asked for; gives nothing for operations other than contractions, whose primitives
+// are made quickly.
 std::optional<Key> operation(const dnnl::primitive_desc_base& description) {
   const_dnnl_op_desc_t operation = nullptr;
   if (dnnl_primitive_desc_query(description.get(), dnnl_query_op_d, 0, &operation) != dnnl_success)
@@ -43,22 +44,22 @@ std::optional<Key> operation(const dnnl::primitive_desc_base& description) {
   }
 }
 
-void add_post_op(Key& key, const dnnl::post_ops& posts, int index) {
+void add_post_op(Key& key, const dnnl::post_ops& post_ops, int index) {
   float scale = 0, alpha = 0, beta = 0;
   dnnl::algorithm algorithm{};
   dnnl::memory::desc operand;
-  const auto kind = posts.kind(index);
+  const auto kind = post_ops.kind(index);
   add(key, kind);
   if (kind == dnnl::primitive::kind::sum) {
     int32_t zero_point = 0;
     auto type = dnnl::memory::data_type::undef;
-    posts.get_params_sum(index, scale, zero_point, type);
+    post_ops.get_params_sum(index, scale, zero_point, type);
     add(key, zero_point);
     add(key, type);
   } else if (kind == dnnl::primitive::kind::eltwise) {
-    posts.get_params_eltwise(index, scale, algorithm, alpha, beta);
+    post_ops.get_params_eltwise(index, scale, algorithm, alpha, beta);
   } else {
-    posts.get_params_binary(index, algorithm, operand);
+    post_ops.get_params_binary(index, algorithm, operand);
     add(key, operand.data);
   }
   add(key, scale);
@@ -82,13 +83,13 @@ std::optional<Key> attributes(const dnnl::primitive_desc_base& description) {
     add(key, mask);
     add_all(key, zero_points);
   }
-  const auto posts = given.get_post_ops();
-  for (int i = 0; i < posts.len(); ++i) {
-    const auto kind = posts.kind(i);
+  const auto post_ops = given.get_post_ops();
+  for (int i = 0; i < post_ops.len(); ++i) {
+    const auto kind = post_ops.kind(i);
     if (kind != dnnl::primitive::kind::sum && kind != dnnl::primitive::kind::eltwise &&
         kind != dnnl::primitive::kind::binary)
       return std::nullopt;
-    add_post_op(key, posts, i);
+    add_post_op(key, post_ops, i);
   }
   return key;
 }
@@ -120,7 +121,8 @@ std::optional<Key> key_of(const dnnl::primitive_desc_base& /*description*/, int 
 
 #endif
 
-// Those that are in use. Never destroyed: kernels of static objects may outlive it.
+// Holds the primitives that are in use. It is never destroyed, because kernels of static objects may outlive
+// it.
 struct Primitives {
   std::mutex mutex;
   std::map<Key, std::weak_ptr<const dnnl::primitive>> by_key;

@@ -120,7 +120,7 @@ std::optional<Access> make_access(const KernelRequest& request, size_t input, co
     return std::nullopt;
   }
   access.strides = ops::broadcast_strides(operand.memory_dims(), memory);
-  // Of one channel only the first lane of a block is filled.
+  // A block of one channel fills only its first lane.
   if (operand.layout == Layout::kBlocked16 && operand.dims[1] == 1 && out.dims[1] != 1)
     access.strides.back() = 0;
   return access;

@@ -7,7 +7,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/cast_loops.cpp"
-// What follows is included once for each instruction set, so its order matters.
+// The next header is included once for each instruction set, so its place matters.
 // clang-format off
 #include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
@@ -39,7 +39,7 @@ struct Truncate {
     if constexpr (std::is_same_v<To, uint64_t>) {
       if (x >= T{0x1p63}) return x >= T{0x1p64} ? UINT64_MAX : static_cast<uint64_t>(x);
     }
-    // What is beyond 64 bits is held at their ends; a NaN becomes the lowest.
+    // Values beyond 64 bits are held at their ends; a NaN becomes the lowest.
     if (!(x >= T{-0x1p63})) return static_cast<To>(INT64_MIN);
     return static_cast<To>(x >= T{0x1p63} ? INT64_MAX : static_cast<int64_t>(x));
   }

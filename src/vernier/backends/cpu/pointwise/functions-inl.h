@@ -7,7 +7,7 @@
 #define VERNIER_FUNCTIONS_INL
 #endif
 
-// What follows is included once for each instruction set, so its order matters.
+// The next header is included once for each instruction set, so its place matters.
 // clang-format off
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
 #include "vernier/backends/cpu/pointwise/exponential-inl.h"

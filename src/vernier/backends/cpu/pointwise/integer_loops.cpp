@@ -5,7 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/integer_loops.cpp"
-// What follows is included once for each instruction set, so its order matters.
+// The next header is included once for each instruction set, so its place matters.
 // clang-format off
 #include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"

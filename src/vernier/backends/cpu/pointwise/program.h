@@ -1,4 +1,4 @@
-// What a pointwise kernel runs for every tile: instructions over places in memory.
+// A pointwise kernel runs a program for every tile: instructions over places in memory.
 #pragma once
 
 #include "vernier/backends/cpu/pointwise/access.h"

@@ -2,7 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 #include "vernier/ops/support/nn/pool.h"
 
 #undef HWY_TARGET_INCLUDE

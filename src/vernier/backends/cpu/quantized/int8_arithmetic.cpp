@@ -1,11 +1,11 @@
 #include <cmath>
 
 #include "vernier/backends/cpu/quantized/int8_table.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/quantized/int8_arithmetic.cpp"
-// What follows is included once for each instruction set, so its order matters.
+// The next header is included once for each instruction set, so its place matters.
 // clang-format off
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"

@@ -160,7 +160,7 @@ VERNIER_AVX512_BYTES int32_t Int8Softmax::weigh(uint8_t* row, int64_t keys) cons
       sums[plane] = _mm512_dpbusd_epi32(sums[plane], found, ones);
     }
   }
-  // Of 32768 keys, a lane of a plane sums to less than 2^20.
+  // A lane of a plane adds up to less than 2^20 over 32768 keys.
   constexpr int kBits = 8;
   const __m512i low = _mm512_add_epi32(sums[0], _mm512_slli_epi32(sums[1], kBits)),
                 high = _mm512_add_epi32(sums[2], _mm512_slli_epi32(sums[3], kBits));
@@ -168,7 +168,7 @@ VERNIER_AVX512_BYTES int32_t Int8Softmax::weigh(uint8_t* row, int64_t keys) cons
       _mm512_fmadd_ps(_mm512_cvtepi32_ps(high), _mm512_set1_ps(0x1p16F), _mm512_cvtepi32_ps(low));
   const __m512 factor = _mm512_set1_ps(0x1p31F / _mm512_reduce_add_ps(both) / weight_scale_);
 
-  // What each code becomes.
+  // The table says what each code becomes.
   const TableRegisters then = load_table(then_);
   const __m512i offset = _mm512_set1_epi16(offset_);
   __m512i bytes[4];

@@ -1,4 +1,4 @@
-// Rows of int8 between the products of quantised attention: what their accumulators are rounded to,
+// Rows of int8 between the products of quantized attention: what their accumulators are rounded to,
 // and a softmax of int8 that is rounded to int8.
 #pragma once
 
@@ -39,7 +39,7 @@ struct SumRows {
   int64_t stride;
 };
 
-// What is added to the rounded sums, in floats: [rows, columns], columns a `step` of 0 or 1 apart.
+// These floats are added to the rounded accumulators: [rows, columns], columns a `step` of 0 or 1 apart.
 struct AddedRows {
   const float* mask;  // null: nothing is added, nor rounded again
   int64_t stride, step;

@@ -5,7 +5,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/vector_instructions.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
 
@@ -101,11 +101,11 @@ class PairTableKernel : public Kernel {
 };
 
 // Whether the values stand for real numbers; loops over integers are as fast as a table.
-bool is_quantised(const Node& node) {
+bool is_quantized(const Node& node) {
   if (!ops::is_group(node)) return node.op.starts_with("QLinear");
   const auto& members = ops::body(node).nodes();
   return std::any_of(members.begin(), members.end(), [](const auto& member) {
-    return member->op == "DequantizeLinear" || is_quantised(*member);
+    return member->op == "DequantizeLinear" || is_quantized(*member);
   });
 }
 
@@ -136,14 +136,14 @@ Tensor all_codes(ElementType type) {
   return codes;
 }
 
-// What a node makes of known values.
+// Computes what a node makes of known values.
 Tensor result_of(const Node& node, const std::map<const Value*, Tensor>& values) {
   std::vector<const Tensor*> inputs;
   for (const Value* input : node.inputs) inputs.push_back(input == nullptr ? nullptr : &values.at(input));
   return ops::evaluate(node, inputs)[0].as_tensor();
 }
 
-// Of all codes of the operands that vary, [256] or [256, 256].
+// Computes the results of all codes of the operands that vary, [256] or [256, 256].
 Tensor results(const KernelRequest& request, const std::vector<size_t>& varying) {
   const Node& node = request.node;
   const bool grouped = ops::is_group(node);
@@ -168,7 +168,7 @@ Tensor results(const KernelRequest& request, const std::vector<size_t>& varying)
 std::unique_ptr<Kernel> make_int8_table(const KernelRequest& request, std::string& reason) {
   const auto varying = varying_inputs(request);
   reason = "no table: not from one 8-bit type to another";
-  if (varying.empty() || !is_quantised(request.node) || request.outputs.size() != 1 || !request.wants(0))
+  if (varying.empty() || !is_quantized(request.node) || request.outputs.size() != 1 || !request.wants(0))
     return nullptr;
   if (varying.size() > 2 || (varying.size() == 2 && !suits_pairs(request))) return nullptr;
   const Operand& y = request.out();

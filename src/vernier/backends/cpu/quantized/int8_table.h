@@ -17,17 +17,17 @@ using Int8Table = std::array<uint8_t, 256>;
 // to[i] = table[from[i]].
 void look_up(const Int8Table& table, const uint8_t* from, int64_t count, uint8_t* to);
 
-// Sums and products of two quantised operands: in float wherever their rounding is beyond doubt, and else
+// Sums and products of two quantized operands: in float wherever their rounding is beyond doubt, and else
 // from a table. The results are those of the table, bit for bit.
 
 // In steps of the result, from its zero point: a * a_factor + b * b_factor + offset, or, of a product,
 // (a - a_zero) * (b - b_zero) * a_factor.
 struct Int8Arithmetic {
-  // Of QLinearAdd and QLinearMul. Nothing where parameters are not known, or results so far from 0 that
-  // floats leave too many in doubt.
+  // Reads QLinearAdd and QLinearMul. Gives nothing where parameters are not known, or results so far from 0
+  // that floats leave too many in doubt.
   static std::optional<Int8Arithmetic> of(const KernelRequest& request);
 
-  // Of so many elements; `table` has the result of each code of a and b, [256, 256].
+  // Computes so many elements; `table` has the result of each code of a and b, [256, 256].
   void run(const uint8_t* table, const uint8_t* a, const uint8_t* b, int64_t count, uint8_t* to) const;
 
   bool is_product = false;

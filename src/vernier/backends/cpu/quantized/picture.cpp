@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/movement/strided_copy.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 #include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {

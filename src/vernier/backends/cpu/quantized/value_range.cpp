@@ -1,8 +1,8 @@
-#include "vernier/backends/cpu/quantized/dynamic_quantisation.h"
+#include "vernier/backends/cpu/quantized/dynamic_quantization.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/quantized/value_range.cpp"
-// What follows is included once for each instruction set, so its order matters.
+// The next header is included once for each instruction set, so its place matters.
 // clang-format off
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"

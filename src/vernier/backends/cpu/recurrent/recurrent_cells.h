@@ -1,4 +1,4 @@
-// What the cells of recurrent operators compute in one step of one sequence, in vectors of floats.
+// Computes the cells of recurrent operators in one step of one sequence, in vectors of floats.
 #pragma once
 
 #include <cstdint>

@@ -111,7 +111,7 @@ class RecurrentKernel : public Kernel {
   }
   int64_t partitions() const { return std::min(blocks(), threads_); }
 
-  // What the inputs contribute to all steps of all sequences.
+  // Computes what the inputs contribute to all steps of all sequences.
   void project(const KernelArguments& arguments, const float* weights, const Areas& area) const {
     if (plan_.ids >= 0) return find_words(plan_, arguments.inputs[plan_.ids], area.words);
     const float* x = load_floats(plan_.element, arguments.inputs[0], 0, rows() * plan_.inputs, area.x);

@@ -30,7 +30,7 @@ struct RecurrentPlan {
   int64_t directions() const { return static_cast<int64_t>(backward.size()); }
 };
 
-// What is known when the kernel is made; null where it comes at run time.
+// Holds what is known when the kernel is made; null where it comes at run time.
 struct RecurrentConstants {
   const Tensor *input_weights, *recurrent_weights, *bias;
   const Tensor* table = nullptr;  // of floats, where the plan has `ids`; all others are known then
@@ -43,7 +43,7 @@ struct RecurrentTiles {
 
   void prepare() const;
   bool are_prepared() const;
-  // What one of these products works in, in floats.
+  // Gives the floats that one of these products works in.
   static int64_t area(const std::vector<TileRows>& products) {
     return products.empty() ? 0 : products[0].area() / 2;
   }

@@ -6,7 +6,7 @@
 
 namespace vernier::cpu {
 
-// Of one direction. A GRU that resets its state before the product takes two products.
+// Holds the weights of one direction. A GRU that resets its state before the product takes two products.
 struct DirectionWeights {
   PackedShape input, recurrent, candidate;
   int64_t hidden;
@@ -26,10 +26,10 @@ int64_t wide_weights(const RecurrentPlan& plan);
 void pack_recurrent(const RecurrentPlan& plan, const void* w, const void* r, const void* b, float* wide,
                     float* packed);
 
-// What recurrent kernels read beside weights: lengths of sequences, and inputs that are rows of a constant
+// Recurrent kernels read more than weights: lengths of sequences, and inputs that are rows of a constant
 // table, as embeddings are. What each row of the table contributes is computed once, when the kernel is made.
 
-// Of each sequence; null: all have all steps. Throws bad_input for a length out of range.
+// Gives the length of each sequence; null: all have all steps. Throws bad_input for a length out of range.
 const int32_t* lengths_of(const RecurrentPlan& plan, const KernelArguments& arguments);
 
 // [directions, words, DirectionWeights::input.row_size()], with the biases; `packed` as pack_recurrent makes

@@ -27,11 +27,11 @@ inline void fold_tile(const StoredMatrix& matrix, Fold kind, int64_t at, int64_t
   alignas(64) std::array<float, kTileColumns> folded;
   constexpr int64_t kRows = kFoldBlock / kTileColumns;
   const bool narrow = is_narrow(matrix.element);
-  const auto* halves = static_cast<const uint16_t*>(matrix.data);
+  const auto* elements = static_cast<const uint16_t*>(matrix.data);
   for (int64_t first = 0; first < rows; first += kRows, at += kRows * matrix.stride) {
     const int64_t count = std::min(kRows, rows - first);
     if (matrix.element == ElementType::kBFloat16 && kind == Fold::kSum) {
-      sum_columns_bf16(halves + at, count, matrix.stride, columns, folded.data());
+      sum_columns_bf16(elements + at, count, matrix.stride, columns, folded.data());
       for (int64_t i = 0; i < columns; ++i) result[i] += static_cast<double>(folded[static_cast<size_t>(i)]);
       continue;
     }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 14;
 
-// What follows the fold.
+// Names the function that follows the fold.
 enum class Finish : uint8_t { kNone, kMean, kRoot, kLogarithm, kShiftedLogarithm };
 
 struct Reduction {
@@ -59,7 +59,7 @@ class FloatReduce : public Kernel {
   static constexpr int64_t kChunkRows = 256;
   using Floats = std::array<float, kTileColumns>;
 
-  // Of few results, which would leave threads idle and read memory with gaps, but of many rows.
+  // Tells whether few results, which would leave threads idle and read memory with gaps, come from many rows.
   bool is_tall() const {
     constexpr int64_t kFewColumns = 2048;
     return !walk_.is_row() && walk_.parts() == 1 && reduction_.fold != Fold::kExp &&

@@ -66,8 +66,8 @@ class ResampleKernel : public Kernel {
   ResampleKernel(const Operand& x, const Operand& y, std::vector<std::pair<ResampleAxis, AxisTaps>> axes) {
     name = "cpu:resize";
     contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kSequential};
-    // What grows does so as late as possible, and among equals along the axis whose sums are the dearest
-    // first.
+    // An axis that grows does so as late as possible, and among equals along the axis whose sums are the
+    // dearest first.
     std::stable_sort(axes.begin(), axes.end(), [&](const auto& a, const auto& b) {
       const bool a_grows = a.first.output > a.first.input, b_grows = b.first.output > b.first.input;
       if (a_grows != b_grows) return b_grows;

@@ -89,7 +89,7 @@ class NonMaxSuppression : public MeasuringKernel {
   int64_t* counts(const KernelArguments& arguments) const {
     return reinterpret_cast<int64_t*>(arguments.scratch);
   }
-  // Of a class of an image: a place for each box.
+  // Gives a place for each box of a class of an image.
   Candidate* candidates(const KernelArguments& arguments, int64_t row) const {
     return reinterpret_cast<Candidate*>(counts(arguments) + rows_) + row * boxes_;
   }

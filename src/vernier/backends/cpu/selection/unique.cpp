@@ -30,7 +30,7 @@ auto comparable(T value) {
     return static_cast<double>(value);  // float16 or bfloat16
 }
 
-// What find() leaves in scratch.
+// find() leaves this in scratch.
 struct Found {
   int64_t* count;   // of unique slices
   int64_t* order;   // the slices, sorted

@@ -41,10 +41,10 @@ VERNIER_AVX512 inline void store_bf16(const Bf16Pair& pair, uint16_t* to, __mmas
   alignas(64) static constexpr uint16_t kOrder[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
                                                       21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
                                                       11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  const __m512bh halves = _mm512_cvtne2ps_pbh(pair.odd, pair.even);
+  const __m512bh narrow = _mm512_cvtne2ps_pbh(pair.odd, pair.even);
   _mm512_mask_storeu_epi16(
       to, mask,
-      _mm512_permutexvar_epi16(_mm512_load_si512(kOrder), reinterpret_cast<const __m512i&>(halves)));
+      _mm512_permutexvar_epi16(_mm512_load_si512(kOrder), reinterpret_cast<const __m512i&>(narrow)));
 }
 
 // 2^power within 2^-13.7 of it: 2^r of 0 <= r < 1 is a polynomial.

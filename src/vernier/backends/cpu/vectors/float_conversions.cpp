@@ -31,19 +31,19 @@ HWY_INLINE void convert_row(const From* from, int64_t count, To* to, const Conve
 
 void upcast_f16(const uint16_t* from, int64_t count, float* to) {
   convert_row(from, count, to, [](const uint16_t* in, float* out) HWY_ATTR {
-    hn::StoreU(upcast_vector_f16(hn::LoadU(Halves(), in)), Floats(), out);
+    hn::StoreU(upcast_vector_f16(hn::LoadU(Narrow16(), in)), Floats(), out);
   });
 }
 
 void upcast_bf16(const uint16_t* from, int64_t count, float* to) {
   convert_row(from, count, to, [](const uint16_t* in, float* out) HWY_ATTR {
-    hn::StoreU(upcast_vector_bf16(hn::LoadU(Halves(), in)), Floats(), out);
+    hn::StoreU(upcast_vector_bf16(hn::LoadU(Narrow16(), in)), Floats(), out);
   });
 }
 
 void narrow_f16(const float* from, int64_t count, uint16_t* to) {
   convert_row(from, count, to, [](const float* in, uint16_t* out) HWY_ATTR {
-    hn::StoreU(narrowed_f16(hn::LoadU(Floats(), in)), Halves(), out);
+    hn::StoreU(narrowed_f16(hn::LoadU(Floats(), in)), Narrow16(), out);
   });
 }
 
@@ -58,7 +58,7 @@ void narrow_bf16(const float* from, int64_t count, uint16_t* to) {
   }
 #endif
   convert_row(from, count, to, [](const float* in, uint16_t* out) HWY_ATTR {
-    hn::StoreU(narrowed_bf16(hn::LoadU(Floats(), in)), Halves(), out);
+    hn::StoreU(narrowed_bf16(hn::LoadU(Floats(), in)), Narrow16(), out);
   });
 }
 

@@ -7,7 +7,7 @@
 
 namespace vernier::cpu {
 
-// What is folded of each element x, and how; `shift` is taken off x where it says so.
+// Says what is folded of each element x, and how; `shift` is subtracted from x where it says so.
 enum class Fold : uint8_t {
   kSum,
   kAbsolute,  // sum of |x|
@@ -17,7 +17,7 @@ enum class Fold : uint8_t {
   kMax,  // a NaN wins
   kMin,
 };
-// What nothing folds to.
+// Gives the result of folding nothing.
 float identity_of(Fold fold);
 // Two folds as one.
 double joined(Fold fold, double a, double b);

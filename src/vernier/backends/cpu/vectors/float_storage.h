@@ -18,11 +18,11 @@ inline bool is_float_storage(ElementType type) {
 inline const float* load_floats(ElementType type, const void* from, int64_t first, int64_t count,
                                 float* buffer) {
   if (type == ElementType::kFloat) return static_cast<const float*>(from) + first;
-  const auto* halves = static_cast<const uint16_t*>(from) + first;
+  const auto* narrow = static_cast<const uint16_t*>(from) + first;
   if (type == ElementType::kFloat16)
-    upcast_f16(halves, count, buffer);
+    upcast_f16(narrow, count, buffer);
   else
-    upcast_bf16(halves, count, buffer);
+    upcast_bf16(narrow, count, buffer);
   return buffer;
 }
 

@@ -14,8 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace vernier::cpu::HWY_NAMESPACE {
 
 using Words = hn::Rebind<uint32_t, Floats>;
-using Halves = hn::Rebind<uint16_t, Floats>;  // of either narrow type
-using HalfVec = hn::Vec<Halves>;
+using Narrow16 = hn::Rebind<uint16_t, Floats>;  // of either narrow type
+using HalfVec = hn::Vec<Narrow16>;
 
 HWY_INLINE Vec upcast_vector_f16(HalfVec bits) {
   const hn::Rebind<hwy::float16_t, Floats> d;
@@ -27,7 +27,7 @@ HWY_INLINE Vec upcast_vector_bf16(HalfVec bits) {
 }
 
 HWY_INLINE HalfVec lower_halves(hn::Vec<Words> bits) {
-  return hn::DemoteTo(Halves(), hn::BitCast(hn::RebindToSigned<Floats>(), bits));
+  return hn::DemoteTo(Narrow16(), hn::BitCast(hn::RebindToSigned<Floats>(), bits));
 }
 
 #if HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
@@ -35,7 +35,7 @@ HWY_INLINE HalfVec lower_halves(hn::Vec<Words> bits) {
 HWY_INLINE HalfVec narrowed_f16(Vec value) {
   const Vec quiet = hn::CopySign(hn::BitCast(Floats(), hn::Set(Words(), 0x7FC00000U)), value);
   const hn::Rebind<hwy::float16_t, Floats> d;
-  return hn::BitCast(Halves(), hn::DemoteTo(d, hn::IfThenElse(hn::IsNaN(value), quiet, value)));
+  return hn::BitCast(Narrow16(), hn::DemoteTo(d, hn::IfThenElse(hn::IsNaN(value), quiet, value)));
 }
 #else
 // The float's bits rounded to those of a half: large, small (subnormal) and normal magnitudes apart.
@@ -84,11 +84,11 @@ HWY_INLINE HalfVec narrowed(ElementType type, Vec value) {
 struct WholeVector {
   HWY_INLINE Vec load(ElementType type, const void* row, int64_t first) const {
     if (type == ElementType::kFloat) return hn::LoadU(Floats(), static_cast<const float*>(row) + first);
-    return upcast(type, hn::LoadU(Halves(), static_cast<const uint16_t*>(row) + first));
+    return upcast(type, hn::LoadU(Narrow16(), static_cast<const uint16_t*>(row) + first));
   }
   HWY_INLINE void store(Vec v, ElementType type, void* row, int64_t first) const {
     if (type == ElementType::kFloat) return hn::StoreU(v, Floats(), static_cast<float*>(row) + first);
-    hn::StoreU(narrowed(type, v), Halves(), static_cast<uint16_t*>(row) + first);
+    hn::StoreU(narrowed(type, v), Narrow16(), static_cast<uint16_t*>(row) + first);
   }
 };
 
@@ -100,12 +100,12 @@ struct PartialVector {
     if (type == ElementType::kFloat) return load_some(static_cast<const float*>(row) + first, count);
     HWY_ALIGN uint16_t buffer[HWY_MAX_BYTES / sizeof(float)] = {};
     std::copy_n(static_cast<const uint16_t*>(row) + first, count, buffer);
-    return upcast(type, hn::Load(Halves(), buffer));
+    return upcast(type, hn::Load(Narrow16(), buffer));
   }
   HWY_INLINE void store(Vec v, ElementType type, void* row, int64_t first) const {
     if (type == ElementType::kFloat) return store_some(v, count, static_cast<float*>(row) + first);
     HWY_ALIGN uint16_t buffer[HWY_MAX_BYTES / sizeof(float)];
-    hn::Store(narrowed(type, v), Halves(), buffer);
+    hn::Store(narrowed(type, v), Narrow16(), buffer);
     std::copy_n(buffer, count, static_cast<uint16_t*>(row) + first);
   }
 };

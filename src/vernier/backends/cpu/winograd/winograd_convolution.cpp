@@ -40,7 +40,7 @@ void pack(const Tensor& weights, const WinogradShape& shape, std::byte* to) {
                 positions = shape.size.positions();
   std::vector<float> upcast(shape.element == ElementType::kFloat ? 0 : static_cast<size_t>(weights.size()));
   const float* floats = load_floats(weights.type(), weights.raw(), 0, weights.size(), upcast.data());
-  const auto element = static_cast<int64_t>(element_size(shape.element)), halves = kVnniGroupBytes / element;
+  const auto element = static_cast<int64_t>(element_size(shape.element)), group = kVnniGroupBytes / element;
   std::array<float, kTaps * kVectorColumns> taps{};
   std::vector<float> transformed(static_cast<size_t>(positions * kVectorColumns));
   std::array<uint16_t, kVectorColumns> rounded{};
@@ -56,14 +56,14 @@ void pack(const Tensor& weights, const WinogradShape& shape, std::byte* to) {
       transform_weights(shape.size, taps.data(), transformed.data());
       for (int64_t position = 0; position < positions; ++position) {
         const float* from = transformed.data() + position * kVectorColumns;
-        std::byte* at = to + (position * channels + channel / halves * halves) * kVectorColumns * element;
+        std::byte* at = to + (position * channels + channel / group * group) * kVectorColumns * element;
         if (shape.element == ElementType::kFloat) {
           std::copy_n(from, kVectorColumns, reinterpret_cast<float*>(at));
           continue;
         }
         narrow_bf16(from, kVectorColumns, rounded.data());
-        auto* pairs = reinterpret_cast<uint16_t*>(at) + channel % halves;
-        for (size_t i = 0; i < kVectorColumns; ++i) pairs[i * static_cast<size_t>(halves)] = rounded[i];
+        auto* pairs = reinterpret_cast<uint16_t*>(at) + channel % group;
+        for (size_t i = 0; i < kVectorColumns; ++i) pairs[i * static_cast<size_t>(group)] = rounded[i];
       }
     }
   }
@@ -143,7 +143,7 @@ std::unique_ptr<Kernel> make_winograd_convolution(const KernelRequest& request, 
                                                       std::move(end->epilogue));
   kernel->contract = end->contract;
   kernel->contract.winograd = static_cast<int>(size->outputs);
-  // What is transformed is rounded again before it is multiplied.
+  // Transformed elements are rounded again before they are multiplied.
   if (shape.element == ElementType::kBFloat16) kernel->contract.operands = ElementType::kBFloat16;
   return kernel;
 }

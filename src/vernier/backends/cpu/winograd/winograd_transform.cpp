@@ -12,8 +12,8 @@ VERNIER_AVX512 inline __m512 load(const float* from) {
 }
 
 VERNIER_AVX512 inline __m512 load(const uint16_t* from) {
-  const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+  const __m256i narrow = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow), 16));
 }
 
 VERNIER_AVX512 inline void store(__m512 x, float* to) {
@@ -21,8 +21,8 @@ VERNIER_AVX512 inline void store(__m512 x, float* to) {
 }
 
 VERNIER_AVX512 inline void store(__m512 x, uint16_t* to) {
-  const __m256bh halves = _mm512_cvtneps_pbh(x);
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<const __m256i&>(halves));
+  const __m256bh narrow = _mm512_cvtneps_pbh(x);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<const __m256i&>(narrow));
 }
 
 VERNIER_AVX512 inline __m512 plus(__m512 a, __m512 b) {

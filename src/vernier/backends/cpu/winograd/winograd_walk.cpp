@@ -8,9 +8,10 @@ namespace vernier::cpu {
 
 namespace {
 
-// Of the pixels of a group, which are read again for each 32 columns: half of a second cache.
+// The pixels of a group are read again for each 32 columns, so they take half of a second cache.
 constexpr int64_t kGroupBytes = 400 * 1024;
-// What keeps the same element of all positions from falling into one set of the first cache.
+// This line between them keeps the same element of all positions from falling into one set of the first
+// cache.
 constexpr int64_t kLine = 64;
 constexpr size_t kMostPixels = 36;  // of a tile
 

@@ -43,7 +43,7 @@ class Maker {
                            .counts = input(plan_.valid_keys)};
     if (places.counts) places.form = AttentionPlaces::Counts::kNumbers;
     if (!add_attention(*kernel_, plan_, places, plan_.past_k.rows)) return nullptr;
-    // What is added to them is rounded as they are stored.
+    // Their biased values are rounded as they are stored.
     if (is_biased_ && plan_.element != ElementType::kFloat) kernel_->contract.operands = plan_.element;
     return std::move(kernel_);
   }

@@ -6,11 +6,11 @@
 
 namespace vernier::cuda {
 
-// What an attention reads, wherever it lies: beginnings of operands.
+// Holds where the operands of an attention begin, wherever they lie.
 struct AttentionPlaces {
   using Place = CudaKernel::Place;
-  // What tells how many keys of an entry count: INT64 numbers, at whose end the queries are; or INT32, the
-  // index of the last key, where all keys are new if there are `longest` queries.
+  // Names what tells how many keys of an entry count: INT64 numbers, at whose end the queries are; or INT32,
+  // the index of the last key, where all keys are new if there are `longest` queries.
   enum class Counts : uint8_t { kNone, kNumbers, kLastKeys };
 
   Place q, k, v;

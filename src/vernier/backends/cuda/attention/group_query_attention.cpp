@@ -32,7 +32,7 @@ class Maker {
                            .longest = cache_.longest,
                            .has_zero_sinks = cache_.smooth};
     if (!add_attention(*kernel_, plan_, places, 0)) return nullptr;
-    // What is turned is rounded as it is stored.
+    // Rotated values are rounded as they are stored.
     if (cache_.half > 0 && plan_.element != ElementType::kFloat) kernel_->contract.operands = plan_.element;
     return std::move(kernel_);
   }

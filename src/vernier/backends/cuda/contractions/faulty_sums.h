@@ -6,7 +6,8 @@
 
 namespace vernier::cuda {
 
-// Of a MatMul, a Gemm or a Conv of floats, by kernels of Vernier. Null, with `reason`, where these have none.
+// Computes a MatMul, a Gemm or a Conv of floats by kernels of Vernier. Gives null, with `reason`, where these
+// have none.
 std::unique_ptr<CudaKernel> make_faulty_sums(Fault fault, const KernelRequest& request, std::string& reason);
 
 }  // namespace vernier::cuda

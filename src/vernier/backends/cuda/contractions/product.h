@@ -1,4 +1,4 @@
-// What a MatMul or a Gemm multiplies, whoever computes it.
+// Describes what a MatMul or a Gemm multiplies, whoever computes it.
 #pragma once
 
 #include <optional>

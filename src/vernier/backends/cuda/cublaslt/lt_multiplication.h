@@ -53,7 +53,7 @@ class LtMultiplication {
   Held<LtLayout> make_layout(const LtMatrix& matrix, int type, int64_t batch) const;
   Held<LtPreference> make_preference() const;
 
-  // What the library needs of addresses: of operands as all kernels do, of working memory by its manual.
+  // The library needs addresses so aligned: operands as all kernels do, working memory by its manual.
   static constexpr uint32_t kOperandAlignment = 16;
   static constexpr size_t kWorkspaceAlignment = 256;
 

@@ -37,8 +37,8 @@ struct LtProduct {
 // Without scales and addends, of factors of this type. Nothing, with `reason`, for batches without one step.
 std::optional<LtProduct> lt_product(const Product& product, ElementType element, std::string& reason);
 
-// Of a MatMul, a Gemm, or a Conv whose windows are single pixels next to each other. Nothing, with `reason`,
-// for what cuBLASLt is not asked for.
+// Describes a MatMul, a Gemm, or a Conv of kernel size 1 and stride 1. Gives nothing, with `reason`, for what
+// cuBLASLt is not asked for.
 std::optional<LtProduct> lt_product(const KernelRequest& request, std::string& reason);
 
 }  // namespace vernier::cuda

@@ -6,9 +6,10 @@
 
 namespace vernier::cuda {
 
-// Of float, float16 and bfloat16, strictly: factors as they lie (never TF32), sums in float, one rounding of
-// what is stored, and the same bits every time. The way is the first that the library offers and that keeps
-// to this, or the request's tactic. Nothing, with `reason`, where it serves no such product, or is missing.
+// Multiplies float, float16 and bfloat16 strictly: factors as they lie (never TF32), accumulators in float,
+// one rounding of what is stored, and the same bits every time. The way is the first that the library offers
+// and that keeps to this, or the request's tactic. Nothing, with `reason`, where it serves no such product,
+// or is missing.
 std::unique_ptr<CudaKernel> make_library_product(const KernelRequest& request, CublasLt& library,
                                                  std::string& reason);
 // The names of those ways: the engine and its knobs.

@@ -40,7 +40,7 @@ class Cudnn {
                                       std::string& reason);
   // Plans that were made in another process, by DnnPlan::name: they are made again without a search.
   void know(const Payloads& plans);
-  // Of the engines that keep to the contract, the first choice first. Where it serves.
+  // Names the engines that keep to the contract and serve the convolution, the first choice first.
   std::vector<std::string> tactics(const DnnConvolution& asked);
   // Usable where it serves.
   const CudnnApi& api() const { return library_.api(); }

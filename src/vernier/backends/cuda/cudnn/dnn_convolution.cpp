@@ -31,9 +31,10 @@ bool is_served(const KernelRequest& request, const Fused& fused, std::string& re
   return false;
 }
 
-// What follows, in the order in which the library takes it.
-bool set_posts(const KernelRequest& request, const Fused& fused, DnnConvolution& asked, std::string& reason) {
-  for (const PostOp& post : fused.posts) {
+// Sets the post-ops, in the order in which the library takes them.
+bool set_post_ops(const KernelRequest& request, const Fused& fused, DnnConvolution& asked,
+                  std::string& reason) {
+  for (const PostOp& post : fused.post_ops) {
     const bool adds = post.kind == PostOp::Kind::kAdd && !asked.residual_input && !asked.relu &&
                       request.in(static_cast<size_t>(post.operand)).dims == request.out().dims;
     const bool cuts = !asked.relu && ((post.kind == PostOp::Kind::kRelu && post.alpha == 0) ||
@@ -58,7 +59,7 @@ bool lie_alike(const KernelRequest& request, const DnnConvolution& asked) {
 
 std::optional<DnnConvolution> of_convolution(const KernelRequest& request, const Fused& fused,
                                              DnnConvolution asked, std::string& reason) {
-  if (!set_posts(request, fused, asked, reason)) return std::nullopt;
+  if (!set_post_ops(request, fused, asked, reason)) return std::nullopt;
   if (!lie_alike(request, asked)) {
     reason = "its images lie in different layouts";
     return std::nullopt;

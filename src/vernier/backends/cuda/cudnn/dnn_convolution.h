@@ -31,12 +31,12 @@ struct DnnConvolution {
   double most = HUGE_VAL;  // what the relu cuts off
 };
 
-// What a plan depends on: the same for the same text.
+// Writes all that a plan depends on: the same text has the same plan.
 std::string text_of(const DnnConvolution& asked);
 
-// Of a Conv, or of a group of one and what follows, whose images lie as the request says; and of a Gemm of 16
-// bits with an addend for each column, whose rows are pixels that lie channels last: it is rounded once here.
-// Nothing, with `reason`, for what cuDNN is not asked for.
+// Describes a Conv, or a group of one and what follows, whose images lie as the request says; and of a Gemm
+// of 16 bits with an addend for each column, whose rows are pixels that lie channels last: it is rounded once
+// here. Nothing, with `reason`, for what cuDNN is not asked for.
 std::optional<DnnConvolution> dnn_convolution(const KernelRequest& request, std::string& reason);
 
 // Whether `next`, which reads `chain`, can follow in the kernel of `anchor`: for the pass that makes the

@@ -25,16 +25,16 @@ std::vector<int> notes_of(const DnnDescriptor& engine, int attribute, int type) 
 
 DnnGraph::DnnGraph(const CudnnApi& api, DnnHandle handle, const DnnConvolution& asked)
     : api_(api), handle_(handle), asked_(asked) {
-  std::vector<DnnPointer> posts;  // what is added; null: cut off below zero
-  if (asked.residual_input) posts.push_back(tensor(DnnId::kResidual, asked.y));
-  if (asked.bias_input || asked.adds_zeros) posts.push_back(tensor(DnnId::kBias, asked.bias));
-  if (asked.relu) posts.push_back(nullptr);
+  std::vector<DnnPointer> added;  // what is added; null: cut off below zero
+  if (asked.residual_input) added.push_back(tensor(DnnId::kResidual, asked.y));
+  if (asked.bias_input || asked.adds_zeros) added.push_back(tensor(DnnId::kBias, asked.bias));
+  if (asked.relu) added.push_back(nullptr);
   const auto result = [&](bool is_last) { return tensor(is_last ? DnnId::kY : DnnId::kBetween, asked.y); };
-  DnnPointer last = result(posts.empty());
+  DnnPointer last = result(added.empty());
   convolve(last);
-  for (size_t i = 0; i < posts.size(); ++i) {
-    const DnnPointer to = result(i + 1 == posts.size());
-    follow(last, posts[i], to);
+  for (size_t i = 0; i < added.size(); ++i) {
+    const DnnPointer to = result(i + 1 == added.size());
+    follow(last, added[i], to);
     last = to;
   }
   DnnDescriptor graph(api_, kDnnGraph);

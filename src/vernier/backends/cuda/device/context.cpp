@@ -15,7 +15,7 @@ std::string text_of(const DriverApi& api, Status status) {
                      text == nullptr ? "unknown" : text);
 }
 
-// What a context does not survive: faults of kernels (700 to 720), errors of memory and of the hardware.
+// A context does not survive these: faults of kernels (700 to 720), errors of memory and of the hardware.
 bool is_sticky(Status status) {
   constexpr Status kUncorrectableMemory = 214, kNvlink = 220, kFirstFault = 700, kLastFault = 720,
                    kUnknown = 999;

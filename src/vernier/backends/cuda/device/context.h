@@ -16,7 +16,7 @@ struct DeviceFacts {
   int cache_bytes = 0;  // of the cache in front of its memory
   size_t memory = 0;    // bytes
 
-  // What programs are compiled for: "sm_80"; "sm_90a" with the instructions that no other device has.
+  // Names what programs are compiled for: "sm_80"; "sm_90a" with the instructions that no other device has.
   std::string architecture() const;
 };
 

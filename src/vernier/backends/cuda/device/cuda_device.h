@@ -39,7 +39,7 @@ class CudaDevice : public Device {
                                   std::string& reason) override;
   const Context& context() const { return context_; }
   FaultReports& faults() { return faults_; }
-  // What is to go wrong with it on purpose.
+  // Counts the faults that are injected on purpose.
   DeviceFaultCounter& injected_faults() { return injected_faults_; }
   // The content on the device: once for all who ask for it, as long as one of them keeps it. Throws
   // OutOfMemory, and what Stream::wait_on_host throws.

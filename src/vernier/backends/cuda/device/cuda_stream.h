@@ -44,7 +44,7 @@ class CudaStream : public Stream {
   std::unique_ptr<Replay> capture(const std::function<void()>& work, std::string& reason);
   void launch(ReadyGraphHandle graph);
   CudaDevice& device() const { return device_; }
-  // What a library keeps from when it first works on this stream; it ends before the stream does.
+  // Holds what a library keeps from when it first works on this stream; it ends before the stream does.
   std::shared_ptr<void>& kept_by(const void* library) { return kept_[library]; }
   // Where programs of this stream report data without a result.
   int* fault_word() const { return faults_.address(); }

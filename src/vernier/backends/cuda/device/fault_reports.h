@@ -1,5 +1,5 @@
-// What kernels report of data that an operator has no value for: an index outside of its axis, a division of
-// integers by zero.
+// Kernels report data that an operator has no value for: an index outside of its axis, a division of integers
+// by zero.
 #pragma once
 
 #include <map>
@@ -34,7 +34,7 @@ class FaultWord {
 
   // Where kernels write, as device and host know it.
   int* address() const { return word_; }
-  // What was written since the last time; 0: nothing.
+  // Takes what was written since the last time; 0: nothing.
   int take();
 
  private:

@@ -1,6 +1,6 @@
-// What programs of attention have before them: the score of a query and a key, and what a row of weighted values becomes.
-// T is the type of queries, keys and values, MASK that of what is added to scores; MASKED is 0 where there is none, 2 where it is
-// BOOL. CAP is 1 where scores are capped.
+// Programs of attention begin with this: the score of a query and a key, and what a row of weighted values
+// becomes. T is the type of queries, keys and values, MASK that of what is added to scores; MASKED is 0 where
+// there is none, 2 where it is BOOL. CAP is 1 where scores are capped.
 __device__ inline f32 infinity() { return __uint_as_float(0x7f800000); }
 
 // Keys of an entry of the batch that count, and the place of its first query among them. COUNTED is 1 where counts are numbers of keys,

@@ -1,4 +1,5 @@
-// What all programs have first: types, and conversions between memory and registers, by PTX. Nothing is included.
+// All programs begin with this: types, and conversions between memory and registers, by PTX. Nothing is
+// included.
 using namespace vernier::cuda;
 
 typedef signed char i8;

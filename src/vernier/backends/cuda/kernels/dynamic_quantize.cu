@@ -1,4 +1,4 @@
-// DynamicQuantizeLinear, in two launches: the range of what each block has, where RANGES is 1, then the quantised values by the range of
+// DynamicQuantizeLinear, in two launches: the range of what each block has, where RANGES is 1, then the quantized values by the range of
 // all. Each step is rounded to float, as in the function that ONNX gives. Zero is in every range, and a NaN in none.
 __device__ inline f64 held(f64 x) { return x >= 0 ? (x > 255 ? 255 : x) : 0; }  // within UINT8; a NaN becomes 0
 

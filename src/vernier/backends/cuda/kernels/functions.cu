@@ -31,7 +31,7 @@ BINARY(ShiftRight,
   if (IsSigned<T>::value) return (T)(a >> (outside ? (T)(8 * sizeof(T) - 1) : b));
   return outside ? (T)0 : (T)(a >> b);)
 
-// Of integers: without a value where something is divided by zero.
+// Divides integers; `fault` is set where one is divided by zero.
 template <class T> __device__ inline T divided(T a, T b, bool& fault) {
   if (b == 0) { fault = true; return 0; }
   if (IsSigned<T>::value && b == (T)-1) return wrapped<T>((u64)0 - (u64)a);

@@ -1,4 +1,4 @@
-// What each int8 value becomes, from a table of 256. A thread takes sixteen.
+// Maps each int8 value by a table of 256. A thread takes sixteen.
 extern "C" __global__ void run(const Int8TableParameters p) {
   const u8 *x = (const u8*)p.x, *table = (const u8*)p.table;
   u8* y = (u8*)p.y;

@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionPara
     }
   }
 
-  // Of each warp and row: the largest score, the sum of weights, then the values.
+  // Each warp leaves, for each row, the largest score, the sum of weights, then the values.
   f32* stats = parts + WARPS * kRows * kStride;
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {

@@ -1,4 +1,4 @@
-// What launches hand to programs: plain structs that the host fills and, as text, programs read. Steps and
+// Launches hand these to programs: plain structs that the host fills and, as text, programs read. Steps and
 // sizes are in elements.
 #pragma once
 

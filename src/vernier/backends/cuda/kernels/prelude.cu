@@ -1,5 +1,4 @@
-// What all programs have next: packs of elements, folds of a block, indices.
-// 16 bytes, or fewer, at a time.
+// All programs have this next: packs of elements, folds of a block, indices. 16 bytes, or fewer, at a time.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 
 // A NaN wins, wherever it comes from: the instructions max and min of the hardware would lose it.

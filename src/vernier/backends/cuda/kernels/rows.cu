@@ -1,4 +1,4 @@
-// What is done row by row along one axis. T is the type of elements, ACC what is computed in; KIND says what.
+// Works row by row along one axis. T is the type of elements, ACC what is computed in; KIND says what.
 #define ARG_EXTREMUM 0
 #define CUMULATIVE 1
 #define TOP_K 2

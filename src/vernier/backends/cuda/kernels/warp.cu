@@ -1,4 +1,5 @@
-// What the threads of a warp do together: products on matrix units, of 16-bit types with sums in f32, and exchanges.
+// The threads of a warp do these together: products on matrix units, of 16-bit types with sums in f32, and
+// exchanges.
 //
 // A lane's number is 4 * group + place. sums[0], [1] belong to row `group` and columns 2 * place and 2 * place + 1; sums[2], [3] to row group + 8. The words of a hold, of
 // rows `group` and group + 8, the factors 2 * place and 2 * place + 1, then those 8 further; the words of b the same of column `group`.

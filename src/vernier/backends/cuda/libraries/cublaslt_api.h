@@ -39,7 +39,7 @@ inline constexpr int kLtBatchCount = 5, kLtBatchStep = 6;
 inline constexpr int kLtTransposeA = 3, kLtTransposeB = 4, kLtEpilogue = 7, kLtBiasPointer = 8;
 inline constexpr int kLtMostWorkspace = 1, kLtReductionSchemes = 3, kLtAlignments[] = {5, 6, 7, 8};
 inline constexpr int kLtReductionScheme = 3, kLtNumericalFlags = 15;
-// Of the configuration of an algorithm (cublasLtMatmulAlgoConfigAttributes_t), beside its scheme. The last
+// These attributes configure an algorithm (cublasLtMatmulAlgoConfigAttributes_t), beside its scheme. The last
 // two have 16 bits, all others 32.
 inline constexpr int kLtAlgorithmId = 0, kLtTile = 1, kLtSplitK = 2, kLtSwizzle = 4, kLtCustom = 5,
                      kLtStages = 6, kLtInnerShape = 7, kLtClusterShape = 8;

@@ -24,8 +24,7 @@ std::string version_text(int major, int minor) {
   return fmt::format("{}.{}", major, minor);
 }
 
-// What NVRTC opens by name while it compiles has to be there first: the library says nothing of where it
-// lies.
+// Opens first what NVRTC opens by name while it compiles, because the library says nothing of where it lies.
 void open_builtins(const std::filesystem::path& nvrtc) {
   std::string reason;
   for (const auto& file : files_with_prefix({nvrtc.parent_path()}, "libnvrtc-builtins.so"))

@@ -28,7 +28,7 @@ void add(std::vector<fs::path>& folders, const fs::path& folder) {
     folders.push_back(folder);
 }
 
-// Of wheels: site-packages/nvidia/cu13/lib, before them nvidia/cuda_nvrtc/lib and the like.
+// Wheels have them in site-packages/nvidia/cu13/lib, or before that in nvidia/cuda_nvrtc/lib and the like.
 void add_packages(std::vector<fs::path>& folders, const fs::path& packages) {
   for (const fs::path& package : folders_with_prefix(packages / "nvidia", "cu"))
     add(folders, package / "lib");
@@ -38,7 +38,7 @@ void add_toolkit(std::vector<fs::path>& folders, const fs::path& toolkit) {
   for (const char* name : {"lib64", "lib", "targets/x86_64-linux/lib"}) add(folders, toolkit / name);
 }
 
-// Of an environment of Python, or of the system's.
+// Adds the folders of an environment of Python, or of the system's.
 void add_environment(std::vector<fs::path>& folders, const fs::path& prefix) {
   for (const char* library : {"lib", "lib64", "local/lib"}) {
     for (const fs::path& version : folders_with_prefix(prefix / library, "python3")) {

@@ -68,7 +68,7 @@ class Emitter {
     }
   }
 
-  // Of the axes of the result through an operand whose sizes are aligned as `dims`.
+  // Gives the steps of the axes of the result through an operand whose sizes are aligned as `dims`.
   std::vector<int64_t> steps_of(const Dims& dims, const Operand& operand) const {
     const Dims& out = request_.out().dims;
     if (operand.layout == Layout::kPlain) return in_order(ops::broadcast_strides(dims, out));
@@ -81,7 +81,7 @@ class Emitter {
     return in_order(std::move(steps));
   }
 
-  // What belongs to the axes of the result, in the order in which they lie in memory.
+  // Puts what belongs to the axes of the result into the order in which they lie in memory.
   std::vector<int64_t> in_order(std::vector<int64_t> of_axes) const {
     if (request_.out().layout == Layout::kChannelsLast && of_axes.size() >= 3)
       std::rotate(of_axes.begin() + 1, of_axes.begin() + 2, of_axes.end());

@@ -11,7 +11,7 @@ namespace vernier::cuda {
 
 namespace {
 
-// Of an element as it lies in memory.
+// Writes the lowest element as it lies in memory.
 std::string lowest_text(ElementType type) {
   if (type == ElementType::kFloat16) return "f16{0xfc00}";
   if (type == ElementType::kBFloat16) return "bf16{0xff80}";

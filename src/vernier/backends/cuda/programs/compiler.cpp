@@ -8,7 +8,7 @@ namespace vernier::cuda {
 
 namespace {
 
-// Of NVRTC; destroyed with this.
+// Owns a program of NVRTC, which is destroyed with this.
 class Compilation {
  public:
   Compilation(const NvrtcApi& api, const std::string& source, const std::string& name) : api_(api) {

@@ -10,7 +10,7 @@
 
 namespace vernier::cuda {
 
-// What every program calls its kernel.
+// Every program calls its kernel so.
 inline constexpr const char* kEntry = "run";
 
 struct ProgramSource {
@@ -31,7 +31,7 @@ using Definitions = std::vector<std::pair<std::string, std::string>>;
 ProgramSource kernel_source(const std::string& name, const Definitions& definitions,
                             const std::vector<std::string>& before = {});
 
-// What the prelude calls a type: "f32", "bf16", "i64". Empty for types that kernels do not know.
+// Gives the prelude's name of a type: "f32", "bf16", "i64". Empty for types that kernels do not know.
 std::string_view device_type(ElementType type);
 // A type that is as wide as an element, of which bits are only moved: "u8", …, "u128". Empty where there is
 // none.

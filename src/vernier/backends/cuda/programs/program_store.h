@@ -48,7 +48,7 @@ class ProgramStore {
   std::shared_ptr<Program> get(const ProgramSource& source);
   // Machine code that programs had in another process, by ProgramSource::payload_name.
   void know(const Payloads& codes);
-  // Of all programs that were asked for, compiled or not.
+  // Gives all programs that were asked for, compiled or not.
   std::vector<ProgramSource> sources() const;
 
  private:

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 
@@ -41,9 +41,9 @@ Int8Contraction operator_of(const KernelRequest& request) {
   throw Refusal{"it multiplies no int8"};
 }
 
-// An operand that the group dequantises for its contraction. Scales that are not finite, or 0, would make NaN
+// An operand that the group dequantizes for its contraction. Scales that are not finite, or 0, would make NaN
 // of single products, which sums of integers do not see.
-Int8Operand dequantised(const KernelRequest& request, const Value* value) {
+Int8Operand dequantized(const KernelRequest& request, const Value* value) {
   const Graph& body = ops::body(request.node);
   const auto place = [&](const Value* of) {
     return static_cast<size_t>(std::find(body.inputs.begin(), body.inputs.end(), of) - body.inputs.begin());
@@ -51,7 +51,7 @@ Int8Operand dequantised(const KernelRequest& request, const Value* value) {
   const Node* node = value == nullptr ? nullptr : value->producer();
   if (node == nullptr || node->op != "DequantizeLinear" || place(node->input(0)) == body.inputs.size() ||
       ops::integer_attribute(*node, "block_size") != 0)
-    throw Refusal{"an operand that is not dequantised in the group"};
+    throw Refusal{"an operand that is not dequantized in the group"};
   Int8Operand operand{place(node->input(0)), place(node->input(1))};
   if (node->input(2) != nullptr) operand.zero = place(node->input(2));
   const Operand& scale = request.in(*operand.scale);
@@ -70,12 +70,12 @@ Int8Contraction group_of(const KernelRequest& request) {
         (ops::real_attribute(*node, "alpha") != 1 || ops::real_attribute(*node, "beta") != 1))
       throw Refusal{"a Gemm with factors"};
     if (body.outputs.size() != 1) throw Refusal{"a group of more than one result"};
-    return {node.get(), dequantised(request, node->input(0)), dequantised(request, node->input(1))};
+    return {node.get(), dequantized(request, node->input(0)), dequantized(request, node->input(1))};
   }
   throw Refusal{"no contraction"};
 }
 
-// Of each channel of weights, or of all.
+// Aligns parameters to each channel of weights, or to all.
 void align_to_channels(const KernelRequest& request, Int8Contraction& made) {
   const Dims& y = request.out().dims;
   for (const auto& each : {made.a.scale, made.a.zero}) {
@@ -92,7 +92,7 @@ void align_to_channels(const KernelRequest& request, Int8Contraction& made) {
   made.b.zero_dims = aligned(made.b.zero);
 }
 
-// Of each row of a or of each column of b, or of all.
+// Aligns parameters to each row of a, to each column of b, or to all.
 Dims aligned_to_matrix(const KernelRequest& request, std::optional<size_t> input, bool of_rows,
                        const Int8Contraction& made) {
   if (!input || request.in(*input).size() == 1) return {};

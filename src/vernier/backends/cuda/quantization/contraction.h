@@ -26,9 +26,9 @@ struct Int8Contraction {
   Operand sums = {};         // as they lie
 };
 
-// Of MatMulInteger, ConvInteger, QLinearMatMul, QLinearConv, QGemm, MatMulIntegerToFloat, and the groups of a
-// Conv, MatMul or Gemm of operands that are dequantised. Nothing, with `reason`, for others, and for scales
-// or zero points that no sums can be taken apart from.
+// Describes MatMulInteger, ConvInteger, QLinearMatMul, QLinearConv, QGemm, MatMulIntegerToFloat, and the
+// groups of a Conv, MatMul or Gemm of operands that are dequantized. Gives nothing, with `reason`, for
+// others, and for scales or zero points that cannot be separated from the accumulators.
 std::optional<Int8Contraction> int8_contraction(const KernelRequest& request, std::string& reason);
 
 }  // namespace vernier::cuda

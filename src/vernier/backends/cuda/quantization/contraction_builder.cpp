@@ -32,9 +32,9 @@ Factors factors_of(const KernelRequest& request, const Int8Contraction& asked) {
           columns};
 }
 
-std::vector<RowPiece> pieces_of(const Int8Contraction& asked, const Rows& a, int64_t most_gathered) {
+std::vector<RowChunk> chunks_of(const Int8Contraction& asked, const Rows& a, int64_t most_gathered) {
   if (asked.product.batch_rank > 0 || a.lie_so()) return {a.rows.all()};
-  return a.rows.pieces(most_gathered);
+  return a.rows.chunks(most_gathered);
 }
 
 Product product_of(const Int8Contraction& asked, const Factors& factors, int64_t rows) {
@@ -102,7 +102,7 @@ CudaKernel::Place ContractionBuilder::right_sums(const Rows& b, const CudaKernel
   return to;
 }
 
-bool ContractionBuilder::multiply(const Factors& factors, const std::vector<RowPiece>& pieces,
+bool ContractionBuilder::multiply(const Factors& factors, const std::vector<RowChunk>& chunks,
                                   const Multiply& multiply) {
   const auto b = right(factors.b, factors.columns);
   sums_.a_shift = factors.a.shift();
@@ -113,16 +113,16 @@ bool ContractionBuilder::multiply(const Factors& factors, const std::vector<RowP
   const auto to = target(factors.columns);
   const bool gathers = !factors.a.lie_so();
   Place gathered;
-  if (gathers) gathered = int8_of_rows(factors.a.rows, pieces.front().count);
-  for (const RowPiece& piece : pieces) {
+  if (gathers) gathered = int8_of_rows(factors.a.rows, chunks.front().count);
+  for (const RowChunk& chunk : chunks) {
     const auto a = gathers ? gathered : CudaKernel::input(asked_.a.values);
     if (gathers)
-      add_gathering(kernel_, factors.a.rows, piece, factors.a.flips, CudaKernel::input(asked_.a.values),
+      add_gathering(kernel_, factors.a.rows, chunk, factors.a.flips, CudaKernel::input(asked_.a.values),
                     outside(), gathered);
     if (sums_.a_sums)
-      add_sums(kernel_, piece.count, factors.a.rows.length(), element_of(factors.a, asked_.a), a,
-               behind(*sums_.a_sums, piece.first * kSumBytes));
-    if (!multiply(a, b, behind(to, piece.first * factors.columns * kSumBytes), piece.count)) return false;
+      add_sums(kernel_, chunk.count, factors.a.rows.length(), element_of(factors.a, asked_.a), a,
+               behind(*sums_.a_sums, chunk.first * kSumBytes));
+    if (!multiply(a, b, behind(to, chunk.first * factors.columns * kSumBytes), chunk.count)) return false;
   }
   return true;
 }

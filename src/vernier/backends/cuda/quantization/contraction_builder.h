@@ -24,10 +24,10 @@ Factors factors_of(const KernelRequest& request, const Int8Contraction& asked);
 // Values that are gathered at a time: bytes, as many as the cache of a device holds.
 inline constexpr int64_t kMostGathered = int64_t{32} << 20;
 // Gathered rows are multiplied while they are in the cache, and need no more memory than this.
-std::vector<RowPiece> pieces_of(const Int8Contraction& asked, const Rows& a, int64_t most_gathered);
+std::vector<RowChunk> chunks_of(const Int8Contraction& asked, const Rows& a, int64_t most_gathered);
 // The product of rows with rows; of one matrix so many rows.
 Product product_of(const Int8Contraction& asked, const Factors& factors, int64_t rows);
-// What kernels are called: "int8-product", "int8-convolution".
+// Names the kernels: "int8-product", "int8-convolution".
 std::string what_of(const Int8Contraction& asked);
 
 class ContractionBuilder {
@@ -39,8 +39,8 @@ class ContractionBuilder {
   // All of these outlive this.
   ContractionBuilder(CudaKernel& kernel, const KernelRequest& request, const Int8Contraction& asked);
 
-  // Adds all that comes before the epilogue, piece by piece of the rows of a. False where `multiply` fails.
-  bool multiply(const Factors& factors, const std::vector<RowPiece>& pieces, const Multiply& multiply);
+  // Adds all that comes before the epilogue, chunk by chunk of the rows of a. False where `multiply` fails.
+  bool multiply(const Factors& factors, const std::vector<RowChunk>& chunks, const Multiply& multiply);
   // Where sums are to be written, rows of so many columns.
   Place target(int64_t columns);
   // Adds the epilogue. False, with `reason`, for what cannot follow.

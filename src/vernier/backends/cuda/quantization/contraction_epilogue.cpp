@@ -130,27 +130,27 @@ class Epilogue {
     if (op == "MatMulInteger" || op == "ConvInteger") return sum;
     Register real = lowering.cast(sum, kReal);
     if (ops::is_group(request_.node)) return behind_contraction(lowering, times_scales(lowering, real));
-    if (op == "QLinearConv") return quantised_convolution(lowering, real);
+    if (op == "QLinearConv") return quantized_convolution(lowering, real);
     if (op == "MatMulIntegerToFloat") {
       constexpr size_t kBias = 6;
       real = times_scales(lowering, real);
       if (given_.has(kBias)) real = plus(lowering, real, kBias);
       return lowering.cast(real, request_.out().element);
     }
-    if (op == "QGemm") return quantised_gemm(lowering, real);
+    if (op == "QGemm") return quantized_gemm(lowering, real);
     constexpr size_t kScale = 6;
     for (const Int8Operand* each : {&asked_.a, &asked_.b})
       real = lowering.apply("Mul", {real, scale(lowering, *each)});
-    return pointwise::requantise(lowering, request_.node, real, kScale);
+    return pointwise::requantize(lowering, request_.node, real, kScale);
   }
 
-  Register quantised_convolution(Lowering& lowering, Register sum) const {
+  Register quantized_convolution(Lowering& lowering, Register sum) const {
     constexpr size_t kScale = 6, kBias = 8;
     if (given_.has(kBias)) sum = plus(lowering, sum, kBias);
-    return pointwise::requantise(lowering, request_.node, times_scales(lowering, sum), kScale);
+    return pointwise::requantize(lowering, request_.node, times_scales(lowering, sum), kScale);
   }
 
-  Register quantised_gemm(Lowering& lowering, Register real) const {
+  Register quantized_gemm(Lowering& lowering, Register real) const {
     constexpr size_t kBias = 6, kScale = 7;
     if (given_.has(kBias)) real = plus(lowering, real, kBias);
     const auto alpha = static_cast<double>(ops::real_attribute(request_.node, "alpha"));
@@ -159,10 +159,10 @@ class Epilogue {
     real = lowering.apply("Mul", {real, scale(lowering, asked_.b)});
     real = lowering.apply("Mul", {real, factor});
     if (!given_.has(kScale)) return lowering.cast(real, request_.out().element);
-    return pointwise::requantise(lowering, request_.node, real, kScale);
+    return pointwise::requantize(lowering, request_.node, real, kScale);
   }
 
-  // What nodes of the group make of constants alone is made now, and read as a further input.
+  // Computes now what nodes of the group make of constants alone; it is read as a further input.
   void fold_constants() {
     const Graph& body = ops::body(request_.node);
     std::map<const Value*, Tensor> known;

@@ -1,4 +1,4 @@
-// What follows the sums of products of int8, as a pointwise program.
+// Writes the epilogue of int8 products as a pointwise program.
 #pragma once
 
 #include "vernier/backends/cuda/quantization/contraction.h"

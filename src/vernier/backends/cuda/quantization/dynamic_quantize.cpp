@@ -11,7 +11,7 @@ using P = DynamicQuantizeParameters;
 
 std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reason) {
   if (request.in(0).element != ElementType::kFloat) {
-    reason = fmt::format("it quantises floats, not {}", element_type_short_name(request.in(0).element));
+    reason = fmt::format("it quantizes floats, not {}", element_type_short_name(request.in(0).element));
     return nullptr;
   }
   constexpr int64_t kMostParts = kThreads, kPart = int64_t{16} * kThreads;  // elements worth a block

@@ -69,10 +69,10 @@ bool Int8Rows::lie_so() const {
          (p.rows == pixels || p.image_step == pixels * p.channels);
 }
 
-std::vector<RowPiece> Int8Rows::pieces(int64_t most_values) const {
+std::vector<RowChunk> Int8Rows::chunks(int64_t most_values) const {
   const int64_t most = std::max<int64_t>(1, most_values / length()), parts = (count() + most - 1) / most,
                 each = (count() + parts - 1) / parts;
-  std::vector<RowPiece> all;
+  std::vector<RowChunk> all;
   for (int64_t first = 0; first < count(); first += each)
     all.push_back({first, std::min(each, count() - first)});
   return all;
@@ -126,15 +126,15 @@ Int8Rows rows_of_weights(const Dims& dims) {
   return rows;
 }
 
-void add_gathering(CudaKernel& kernel, const Int8Rows& rows, const RowPiece& piece, bool flips,
+void add_gathering(CudaKernel& kernel, const Int8Rows& rows, const RowChunk& chunk, bool flips,
                    const CudaKernel::Place& values, const std::optional<CudaKernel::Place>& zero,
                    const CudaKernel::Place& to) {
   const int width = width_of(rows.windows);
   P parameters = rows.windows;
-  parameters.first = piece.first;
-  parameters.rows = piece.count;
+  parameters.first = chunk.first;
+  parameters.rows = chunk.count;
   kernel.launch(kernel_source("gather_windows", {{"N", std::to_string(width)}, {"FLIPS", flips ? "1" : "0"}}),
-                grid_over(piece.count * rows.length() / width), parameters, {{&P::x, values}}, {{&P::y, to}});
+                grid_over(chunk.count * rows.length() / width), parameters, {{&P::x, values}}, {{&P::y, to}});
   if (zero) kernel.add_pointer(offsetof(P, zero), *zero);
 }
 

@@ -8,7 +8,7 @@
 namespace vernier::cuda {
 
 // Rows that are gathered, or multiplied, at a time.
-struct RowPiece {
+struct RowChunk {
   int64_t first = 0, count = 0;
 };
 
@@ -23,23 +23,23 @@ struct Int8Rows {
   void pad(int64_t length) { windows.length = static_cast<int>(length); }
   // Whether the operand has them as they are.
   bool lie_so() const;
-  RowPiece all() const { return {0, count()}; }
+  RowChunk all() const { return {0, count()}; }
   // Pieces of about the same size, of at most so many values, or of one row.
-  std::vector<RowPiece> pieces(int64_t most_values) const;
+  std::vector<RowChunk> chunks(int64_t most_values) const;
 };
 
-// Of matrices […, rows, depth], or [depth].
+// Gives the rows of matrices […, rows, depth], or [depth].
 Int8Rows rows_of_matrix(const Dims& dims);
-// Of matrices […, depth, columns], or [depth].
+// Gives the columns of matrices […, depth, columns], or [depth].
 Int8Rows columns_of_matrix(const Dims& dims);
-// Of the windows of an image, plain or channels last; of weights [m, c, taps…], a row for each of the first
-// axis.
+// Gives the receptive fields of an image, plain or channels last, as rows; weights [m, c, taps…] give a row
+// for each index of the first axis.
 Int8Rows rows_of_windows(const Operand& x, const ops::Convolution& convolution);
 Int8Rows rows_of_weights(const Dims& dims);
 
 // Adds the launch that gathers some of them; `zero` is the value of what lies outside of the image. With
 // `flips` UINT8 becomes INT8, less 128.
-void add_gathering(CudaKernel& kernel, const Int8Rows& rows, const RowPiece& piece, bool flips,
+void add_gathering(CudaKernel& kernel, const Int8Rows& rows, const RowChunk& chunk, bool flips,
                    const CudaKernel::Place& values, const std::optional<CudaKernel::Place>& zero,
                    const CudaKernel::Place& to);
 // All of them of a constant, which is part of no image, once for an engine, with rows of zeros behind them up

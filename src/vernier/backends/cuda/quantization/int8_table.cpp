@@ -4,7 +4,7 @@
 
 #include "vernier/backends/cuda/kernels/parameters.h"
 #include "vernier/backends/cuda/launch.h"
-#include "vernier/backends/shared/quantised.h"
+#include "vernier/backends/shared/quantized.h"
 #include "vernier/ops/evaluate.h"
 
 namespace vernier::cuda {

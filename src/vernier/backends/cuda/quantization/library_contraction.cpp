@@ -10,7 +10,7 @@ bool is_sound(const LtFound& /*way*/) {
   return true;
 }
 
-// What cuBLASLt is asked for.
+// Describes what cuBLASLt is asked for.
 struct LibraryProduct {
   Int8Contraction asked;
   Factors factors;
@@ -39,7 +39,7 @@ std::optional<LibraryProduct> library_product(const KernelRequest& request, Cubl
   factors.a.flips = request.in(asked->a.values).element == ElementType::kUint8;
   factors.b.flips = request.in(asked->b.values).element == ElementType::kUint8;
   const int64_t depth = factors.a.rows.depth;
-  // What is gathered may as well be aligned.
+  // Gathered rows may as well be aligned.
   if (factors.a.flips || !factors.a.rows.lie_so() || depth % kWord != 0) {
     for (Rows* each : {&factors.a, &factors.b}) each->rows.pad(rounded_up(depth, kPack));
   }
@@ -48,7 +48,7 @@ std::optional<LibraryProduct> library_product(const KernelRequest& request, Cubl
   return LibraryProduct{std::move(*asked), factors, handle};
 }
 
-// Of so many rows of a. Null, with `reason`, for batches without one step.
+// Multiplies so many rows of a. Gives null, with `reason`, for batches without one step.
 std::shared_ptr<LtMultiplication> multiplication_of(const LibraryProduct& made, CublasLt& library,
                                                     int64_t rows, std::string& reason) {
   const auto product = lt_product(product_of(made.asked, made.factors, rows), ElementType::kInt8, reason);
@@ -76,7 +76,7 @@ std::unique_ptr<CudaKernel> make_library_int8_contraction(const KernelRequest& r
                             const CudaKernel::Place& sums, int64_t rows) {
     if (!ways.contains(rows)) {
       const auto product = multiplication_of(*made, library, rows, reason);
-      // What is left over has a way of its own.
+      // The rest of the rows has an algorithm of its own.
       const std::string_view tactic = ways.empty() ? request.tactic : std::string_view();
       if (product == nullptr || !product->take(product->ways(is_sound, reason), tactic, reason)) return false;
       ways[rows] = {product, kernel->more_scratch(product->scratch_bytes())};
@@ -89,8 +89,8 @@ std::unique_ptr<CudaKernel> make_library_int8_contraction(const KernelRequest& r
     });
     return true;
   };
-  const auto pieces = pieces_of(made->asked, made->factors.a, most_gathered);
-  return builder.multiply(made->factors, pieces, multiply) && builder.finish(reason) ? std::move(kernel)
+  const auto chunks = chunks_of(made->asked, made->factors.a, most_gathered);
+  return builder.multiply(made->factors, chunks, multiply) && builder.finish(reason) ? std::move(kernel)
                                                                                      : nullptr;
 }
 
@@ -99,7 +99,7 @@ std::vector<std::string> library_int8_tactics(const KernelRequest& request, Cubl
   std::vector<std::string> names;
   const auto made = library_product(request, library, reason);
   if (!made) return names;
-  const int64_t rows = pieces_of(made->asked, made->factors.a, kMostGathered).front().count;
+  const int64_t rows = chunks_of(made->asked, made->factors.a, kMostGathered).front().count;
   const auto product = multiplication_of(*made, library, rows, reason);
   if (product == nullptr) return names;
   for (const LtFound& way : product->ways(is_sound, reason)) names.push_back(product->tactic_of(way));

@@ -53,8 +53,8 @@ Kernels make(const KernelRequest& request, std::string& reason) {
     const Product product = product_of(*asked, factors, rows);
     return add_product(*kernel, product, types, a, b, sums, reason);
   };
-  const auto pieces = pieces_of(*asked, factors.a, kMostGathered);
-  return builder.multiply(factors, pieces, multiply) && builder.finish(reason) ? std::move(kernel) : nullptr;
+  const auto chunks = chunks_of(*asked, factors.a, kMostGathered);
+  return builder.multiply(factors, chunks, multiply) && builder.finish(reason) ? std::move(kernel) : nullptr;
 }
 
 }  // namespace

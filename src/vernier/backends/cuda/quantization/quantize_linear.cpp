@@ -29,7 +29,7 @@ std::string memory_type(ElementType type) {
   }
 }
 
-bool is_quantised(ElementType type) {
+bool is_quantized(ElementType type) {
   if (is_integer(type)) return element_size(type) <= 4;
   return is_float(type) && element_bits(type) <= 8 && type != ElementType::kFloat8E8M0;
 }
@@ -41,7 +41,7 @@ bool is_real(ElementType type) {
 bool is_served(const KernelRequest& request, bool quantizes, std::string& reason) {
   const Operand &x = request.in(0), &scale = request.in(1), &y = request.out();
   const bool types =
-      is_quantised(quantizes ? y.element : x.element) && is_real(quantizes ? x.element : y.element);
+      is_quantized(quantizes ? y.element : x.element) && is_real(quantizes ? x.element : y.element);
   const bool zeros = !request.has(2) ||
                      (request.in(2).layout == scale.layout && !memory_type(request.in(2).element).empty());
   if (!types || !zeros || !is_float(scale.element) || memory_type(scale.element).empty())
@@ -54,7 +54,7 @@ bool is_served(const KernelRequest& request, bool quantizes, std::string& reason
   return false;
 }
 
-// Of each axis of x, in the order of memory.
+// Sets the steps of scales along each axis of x, in the order of memory.
 void set_scales(const KernelRequest& request, P& p) {
   const Operand &x = request.in(0), &scale = request.in(1);
   const int64_t block = ops::integer_attribute(request.node, "block_size");

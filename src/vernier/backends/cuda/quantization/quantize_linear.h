@@ -5,8 +5,9 @@
 
 namespace vernier::cuda {
 
-// Of all quantised types, integers of 2 to 32 bits and floats of 4 and 8, with scales of the tensor, of an
-// axis or of blocks. Nothing, with `reason`, for other types, and for scales that do not lie as x does.
+// Quantizes to all such types, integers of 2 to 32 bits and floats of 4 and 8, with scales of the tensor, of
+// an axis or of blocks. Gives nothing, with `reason`, for other types, and for scales that do not lie as x
+// does.
 std::unique_ptr<CudaKernel> make_quantize_linear(const KernelRequest& request, std::string& reason);
 
 }  // namespace vernier::cuda

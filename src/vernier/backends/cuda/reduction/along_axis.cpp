@@ -1,4 +1,4 @@
-// What is found or summed along one axis: ArgMax, ArgMin, CumSum, CumProd, TopK.
+// Kernels that find or accumulate along one axis: ArgMax, ArgMin, CumSum, CumProd, TopK.
 #include "vernier/backends/cuda/kernel_registry.h"
 #include "vernier/backends/cuda/kernels/parameters.h"
 #include "vernier/backends/cuda/launch.h"

@@ -24,7 +24,7 @@ std::optional<ops::ResizePlan> plan_of(const KernelRequest& request) {
   return plan(request.node, inputs, request.in(0).dims, request.out().dims);
 }
 
-// What shrinks does so first: later axes have fewer sums to make.
+// Axes that shrink come first: later axes have fewer sums to make.
 void sort_axes(Axes& axes) {
   std::stable_sort(axes.begin(), axes.end(), [](const auto& a, const auto& b) {
     return a.first.output * b.first.input < b.first.output * a.first.input;

@@ -1,5 +1,5 @@
-// What an attention operator asks for at known sizes: where queries, keys, values, past, present and masks
-// lie.
+// Describes what an attention operator asks for at known sizes: where queries, keys, values, past, present
+// and masks lie.
 #pragma once
 
 #include "vernier/exec/backend.h"
@@ -28,7 +28,7 @@ struct PresentPlace {
   int64_t room = 0;
 };
 
-// What is added to the scores: float, float16, bfloat16, or BOOL that tells what may be attended.
+// Locates what is added to the scores: float, float16, bfloat16, or BOOL that tells what may be attended.
 struct MaskPlace {
   int input = -1;
   ElementType element = ElementType::kFloat;
@@ -45,7 +45,7 @@ struct PaddingPlace {
   float filter = 0;
 };
 
-// What a row gives whose weights do not sum to a number.
+// Says what a row gives whose weights do not add up to a number.
 enum class WithoutWeights : uint8_t {
   kZerosIfForbidden,  // zeros where nothing may be attended, NaN where a score is none
   kNan,

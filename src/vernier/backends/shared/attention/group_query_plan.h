@@ -1,4 +1,4 @@
-// What kernels of GroupQueryAttention find where: in the node, and in the attention inside.
+// Says where kernels of GroupQueryAttention find their operands: in the node, and in the attention inside.
 #pragma once
 
 #include "vernier/backends/shared/attention/attention_plan.h"
@@ -10,7 +10,7 @@ namespace group_query {
 
 using namespace ops::group_query;
 inline constexpr size_t kFirstUnserved = kKeyScale;
-// What the kernel inside reads.
+// Numbers the inputs of the kernel inside.
 enum Inner : int {
   kInnerQuery,
   kInnerKey,

@@ -52,7 +52,7 @@ bool place_operands(const KernelRequest& request, int64_t heads, AttentionPlan& 
   return true;
 }
 
-// What is added to the projections; keys and values of rank 4 were projected before.
+// Places the bias of the projections; keys and values of rank 4 were projected before.
 bool place_bias_of_inputs(const KernelRequest& request, AttentionPlan& plan) {
   if (!request.has(kBiasOfInputs)) return true;
   int64_t offset = 0;

@@ -8,7 +8,7 @@ namespace vernier {
 class ChangedRequest {
  public:
   explicit ChangedRequest(const KernelRequest& original);
-  // Of a node of its own, of the first opset: a Transpose, say, of a plain tensor.
+  // Makes the request of a new node of the first opset, such as a Transpose of a plain tensor.
   static std::shared_ptr<ChangedRequest> of_a_move(const std::string& op, AttributeMap attributes,
                                                    ElementType element, const Dims& from, const Dims& to);
 
@@ -18,7 +18,7 @@ class ChangedRequest {
   // The members of a group's body in order, else the node itself.
   std::vector<Node*> members();
 
-  // What the member reads as its input `at`: this content. In a group the other members still read what they
+  // Lets the member read this content as its input `at`. In a group the other members still read what they
   // read. `known`: whether the kernel may look at it when it is made.
   void give(Node& member, size_t at, const Tensor& content, Layout layout, bool known);
   // Which operand a member reads as its input `at`; -1: none, or one that is made inside a group.

@@ -19,8 +19,8 @@ struct DeviceFault {
     kWrongTactic,  // the first element of what a kernel of a tactic makes is wrong
   };
   Kind kind = Kind::kDropWait;
-  // Of the wait, copy or release, of the capture by kernels that were captured before, or of the kernel of
-  // the tactic, among all of the device, from 0.
+  // Counts, from 0 and among all of the device, the waits, copies or releases, the captures of kernels that
+  // were captured before, or the kernels of the tactic.
   size_t index = 0;
 };
 

@@ -26,7 +26,7 @@ constexpr std::pair<Fault, std::string_view> kNames[] = {
     {Fault::kHang, "hang"},
 };
 
-// What stands before the separator, and behind it if there is one.
+// Splits the text at the separator; the second part is nothing if there is none.
 std::pair<std::string, std::optional<std::string>> split(const std::string& text, char separator) {
   const size_t at = text.find(separator);
   if (at == std::string::npos) return {text, std::nullopt};

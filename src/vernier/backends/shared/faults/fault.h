@@ -52,7 +52,7 @@ std::string fault_text(const FaultSpec& spec);
 std::vector<const Node*> members_of(const Node& node);
 // Whether the fault may go into this member.
 bool is_meant(const FaultSpec& spec, const Node& member);
-// What the member is called in the ONNX model.
+// Gives the member's name in the ONNX model.
 std::string onnx_name(const FaultSpec& spec, const Node& member);
 
 }  // namespace vernier

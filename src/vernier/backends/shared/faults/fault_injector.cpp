@@ -14,7 +14,8 @@ std::unique_ptr<Kernel> FaultInjector::make(const KernelRequest& request, std::s
     const std::lock_guard lock(mutex_);
     if (!found_.empty()) spec.node = found_;  // plans for other sizes get the fault at the same node
   }
-  // Of groups in a group the plan asks one by one: faults go into operands, which only these read directly.
+  // The plan asks for the groups in a group one by one: faults go into operands, which only these read
+  // directly.
   const auto members = members_of(request.node);
   const bool nested = std::any_of(members.begin(), members.end(), [&](const Node* member) {
     return member != &request.node && ops::is_group(*member);

@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// What goes wrong, in a kernel for this request, on this device.
+// Says what goes wrong, in a kernel for this request, on this device.
 struct FaultPlace {
   Fault kind;
   Device& device;
@@ -78,7 +78,7 @@ std::unique_ptr<Kernel> make_faulty_host_sums(Fault fault, const KernelRequest& 
 
 // Whether the fault would change the first output of this request.
 bool spoils_output(Fault fault, const KernelRequest& request);
-// What swaps the last two axes of the output, as it lies in memory.
+// Makes the request that swaps the last two axes of the output, as it lies in memory.
 std::shared_ptr<ChangedRequest> swap_request(const KernelRequest& request);
 // For a fault of which spoils_output() is true. `transpose`: for a swapped axis.
 std::unique_ptr<Kernel> spoil_output(const FaultPlace& place, std::unique_ptr<Kernel> kernel,

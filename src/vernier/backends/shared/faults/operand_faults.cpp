@@ -68,7 +68,7 @@ bool move_zero_point(ChangedRequest& request, Node& member) {
   return false;
 }
 
-// Of the two inputs of an Add that come from outside, the second; in a group the other is what it computes.
+// Skips the second of an Add's two inputs that come from outside; in a group the other is what it computes.
 bool skip_residual(ChangedRequest& request, Node& add) {
   if (!is_one_of(add, {"Add", "Sum", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}))
     return false;

@@ -10,7 +10,7 @@ namespace vernier {
 
 namespace {
 
-// What the sound kernel would have written, as it lies in memory.
+// Spoils what the sound kernel would have written, as it lies in memory.
 class SpoiledOutput : public WrappedKernel {
  public:
   SpoiledOutput(const FaultPlace& place, std::unique_ptr<Kernel> inner, Mover mover)
@@ -102,7 +102,7 @@ class SwappedAxis : public SpoiledOutput {
 
 bool spoils_output(Fault fault, const KernelRequest& request) {
   if (!request.wants(0) || request.out().size() == 0) return false;
-  // Of open sizes it is not known whether there are two axes to swap.
+  // Open sizes do not tell whether there are two axes to swap.
   if (fault != Fault::kSwappedAxis || request.open_sizes)
     return fault == Fault::kStaleBuffer || fault == Fault::kMissedSync;
   const Dims dims = request.out().memory_dims();

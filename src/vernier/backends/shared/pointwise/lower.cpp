@@ -130,7 +130,7 @@ Register Lowering::fold(const Node& node, std::string_view op) {
 }
 
 Register Lowering::lower(const Node& node) {
-  if (const auto quantised = lower_quantised(*this, node)) return *quantised;
+  if (const auto quantized = lower_quantized(*this, node)) return *quantized;
   if (node.domain == "com.microsoft") return lower_microsoft(node);
   if (!node.domain.empty()) throw Refused{"no pointwise operator of ONNX"};
   const std::string& op = node.op;

@@ -20,12 +20,12 @@ class Lowering {
   // The program of what `made` gives as the output, for nodes that are not computed element by element to
   // their end.
   Program run(const std::function<Register(Lowering&)>& made);
-  // What a value of the group is, for nodes that read it.
+  // Says what a value of the group is, for nodes that read it.
   void give(const Value* value, Register made) { values_[value] = made; }
-  // What a node of the group makes before it is stored; nodes that read it get it rounded to its type.
+  // Lowers a node of the group, before its result is stored; nodes that read it get it rounded to its type.
   Register follow(const Node& node);
 
-  // What nodes are lowered with.
+  // Nodes are lowered with these.
   Register load(size_t input, const Dims& aligned);
   Register immediate(ElementType type, double value);
   Register cast(Register value, ElementType to);
@@ -69,9 +69,9 @@ class Lowering {
 };
 
 // QuantizeLinear, DequantizeLinear and the pointwise QLinear operators; nothing for others.
-std::optional<Lowering::Register> lower_quantised(Lowering& lowering, const Node& node);
-// Quantised real numbers of DOUBLE, as QLinear operators make them: the quotient by the scale, an input of
+std::optional<Lowering::Register> lower_quantized(Lowering& lowering, const Node& node);
+// Quantized real numbers of DOUBLE, as QLinear operators make them: the quotient by the scale, an input of
 // the node, is rounded to FLOAT, then to an integer; the zero point, which follows the scale, moves it.
-Lowering::Register requantise(Lowering& lowering, const Node& node, Lowering::Register real, size_t scale);
+Lowering::Register requantize(Lowering& lowering, const Node& node, Lowering::Register real, size_t scale);
 
 }  // namespace vernier::pointwise

@@ -1,4 +1,4 @@
-// What a pointwise operator, or a group of them, computes for each element: a typed program without loops. A
+// A pointwise operator, or a group of them, computes this for each element: a typed program without loops. A
 // backend chooses loops for its instructions, or writes them as source.
 //
 // Values are numbered: instruction i makes value i. Registers hold the types of memory but for f16 and bf16,

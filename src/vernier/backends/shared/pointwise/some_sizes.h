@@ -1,4 +1,4 @@
-// What a backend would be asked before sizes are known.
+// Makes the request that a backend would get before sizes are known.
 #pragma once
 
 #include "vernier/exec/backend.h"

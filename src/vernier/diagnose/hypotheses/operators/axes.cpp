@@ -23,7 +23,7 @@ bool has_axis(const Member& member) {
                             "LayerNormalization", "RMSNormalization", "QuantizeLinear", "DequantizeLinear"});
 }
 
-// Of the node, or none where it has one for every axis (per-tensor scales).
+// Gives the axis of the node, or none where it has one for every axis (per-tensor scales).
 std::optional<size_t> axis_of_node(const Member& member) {
   const bool softmax = is_one_of(member, {"Softmax", "LogSoftmax", "Hardmax"});
   const int64_t axis =

@@ -8,8 +8,7 @@ namespace vernier {
 
 namespace {
 
-// What follows from such a constant: made = factor * right + offset, with one of them or both for each
-// channel.
+// Such a constant plays a role: made = factor * right + offset, with one of them or both for each channel.
 struct Role {
   size_t operand = 0;
   bool scales = false, moves = false;

@@ -39,8 +39,8 @@ Tensors with_bounds(const Member& clip, double low, double high) {
       std::move(inputs));
 }
 
-// Those of what a kernel was fused for, or which the caller gives and the engine read when it was built, or
-// in a run before: nothing that it made lies outside of them.
+// Proposes bounds that a kernel was fused for, or which the caller gives and the engine read when it was
+// built, or in a run before: nothing that it made lies outside of them.
 void propose_other_bounds(const Member& clip, const FlaggedNode& flagged, std::vector<Proposal>& proposals) {
   const auto output = stored_output(clip, 0, flagged);
   if (!output || !flagged.made[*output].is_defined() || flagged.made[*output].size() == 0) return;

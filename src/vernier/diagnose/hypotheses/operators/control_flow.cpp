@@ -83,7 +83,7 @@ Tensors run_changed(const Member& member, const HypothesisContext& context, cons
   return alone.run();
 }
 
-// What a scan output lacks is its last row again.
+// Repeats the last row of a scan output in place of what it lacks.
 Tensor with_last_again(const Tensor& tensor, const Dims& dims) {
   if (tensor.dims().size() != dims.size() || dims.empty() || tensor.dims() == dims || tensor.dims()[0] == 0)
     return tensor;

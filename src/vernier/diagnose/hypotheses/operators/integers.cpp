@@ -105,9 +105,9 @@ struct Rounding {
 };
 constexpr Rounding kRoundings[] = {
     {"towards zero", [](double value) { return std::trunc(value); }},
-    {"to the nearest, halves to even", [](double value) { return std::nearbyint(value); }},
-    {"to the nearest, halves away from zero", [](double value) { return std::round(value); }},
-    {"to the nearest, halves up", [](double value) { return std::floor(value + 0.5); }},
+    {"to the nearest, ties to even", [](double value) { return std::nearbyint(value); }},
+    {"to the nearest, ties away from zero", [](double value) { return std::round(value); }},
+    {"to the nearest, ties up", [](double value) { return std::floor(value + 0.5); }},
     {"down", [](double value) { return std::floor(value); }},
     {"up", [](double value) { return std::ceil(value); }}};
 

@@ -6,7 +6,7 @@ namespace vernier {
 
 namespace {
 
-// Of images whose channels lie last in memory: what happens there to the last two axes.
+// Does to images whose channels lie last in memory what happens there to the last two axes.
 Tensor misread_channels_last(const Tensor& tensor) {
   const Tensor memory = permuted(tensor, {0, 2, 3, 1});
   return permuted(misread(memory, {0, 1, 3, 2}), {0, 3, 1, 2});

@@ -6,7 +6,7 @@ namespace vernier {
 
 namespace {
 
-// What other families read better, or what makes no number.
+// Tells whether another family reads it better, or it makes no number.
 bool is_left_to_others(const Member& member, const std::string& attribute) {
   for (const char* name : {"auto_pad", "pads", "strides", "dilations", "kernel_shape", "to", "stash_type"}) {
     if (attribute == name) return true;

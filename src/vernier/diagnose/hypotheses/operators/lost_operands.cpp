@@ -65,7 +65,7 @@ void propose_of_pointwise(const Member& member, std::vector<Proposal>& proposals
   }
 }
 
-// What is added or multiplied where it should not be, too.
+// Proposes operands that are added or multiplied where they should not be, too.
 void propose_repeated(const Variations& variations) {
   const Member& member = variations.member();
   const bool adds = member.is("Add") || member.is("Sub") || member.is("Sum"),

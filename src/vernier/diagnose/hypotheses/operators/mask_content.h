@@ -5,7 +5,7 @@
 
 namespace vernier {
 
-// What is added in order to exclude is at most that.
+// An addend that excludes is at most this.
 inline constexpr double kLargestSentinel = -1000;
 
 // Nothing but what keeps (0) and what excludes.

@@ -14,7 +14,7 @@ constexpr int kSentinel = 6, kPadding = 38;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFar = kLargestSentinel;
 
-// What depends on the data is about padding; what the model holds is its own matter.
+// A mask that depends on the data is about padding; one that the model holds is its own matter.
 int class_of_ignoring(const Member& member, size_t mask) {
   return member.is_constant(mask) ? kSentinel : kPadding;
 }

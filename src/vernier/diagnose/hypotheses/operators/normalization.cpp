@@ -76,7 +76,7 @@ void propose_other_epsilon(const Variations& variations, const FlaggedNode& flag
       kFittedNumber);
 }
 
-// What is normalised as one lies in one piece, in all of these operators.
+// All of these operators normalise elements that lie one behind the other.
 int64_t row_length(const Member& member) {
   const Dims& dims = member.in(0).dims();
   if (member.is("GroupNormalization")) {

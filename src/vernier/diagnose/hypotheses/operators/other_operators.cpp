@@ -107,7 +107,8 @@ void propose_fitted_attribute(const Variations& variations, const FlaggedNode& f
         [with, fitted] { return with(fitted); }, kFittedNumber);
 }
 
-// What is negative is passed on by another factor than it should be, as by a LeakyRelu in place of a Relu.
+// Proposes that negative elements are passed on by another factor than they should be, as by a LeakyRelu in
+// place of a Relu.
 void propose_slope(const Variations& variations, const FlaggedNode& flagged) {
   const Member& member = variations.member();
   const Tensor* shown = made_in_place(member, 0, flagged);

@@ -55,7 +55,7 @@ std::optional<std::vector<int64_t>> found_in(const Slices& others, const Slices&
   return 2 * nowhere < slices.size() ? std::optional(found) : std::nullopt;
 }
 
-// What the engine made in place of the first result, if that can be looked through.
+// Gives what the engine made in place of the first result, if that can be looked through.
 const Tensor* few_in_place(const Member& member, const FlaggedNode& flagged) {
   const Tensor& read = member.in(0);
   const Tensor* made = made_in_place(member, 0, flagged);

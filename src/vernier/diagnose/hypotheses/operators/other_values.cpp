@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMost = 48;  // simulations of one operand
 constexpr int64_t kLarge = 1 << 20;
 
-// What the graph has in the place of an operand; its own node's results are none of that.
+// Lists values of the graph that could stand for an operand, without its own node's results.
 std::vector<std::pair<const Value*, const Tensor*>> others_of(const Member& member, size_t operand,
                                                               const HypothesisContext& context) {
   std::vector<std::pair<const Value*, const Tensor*>> others;

@@ -37,7 +37,7 @@ class Part {
  private:
   static constexpr size_t kFewest = 4;  // elements, of which a number that is fitted says anything
 
-  // Of the elements that are wrong, `change(element)` in their place.
+  // Proposes `change(element)` in the place of the elements that are wrong.
   void add(const std::string& what, const std::function<double(size_t)>& change, double penalty) {
     auto values = right_;
     for (size_t i = 0; i < values.size(); ++i) {

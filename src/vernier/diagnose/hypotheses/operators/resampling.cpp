@@ -113,7 +113,7 @@ class Conventions {
     }
   }
 
-  // What the scales are, if sizes are not a multiple: given, or sizes by sizes.
+  // Proposes the other scales if sizes are not a multiple: given ones, or sizes by sizes.
   void propose_ratios() const {
     const Member& member = variations_.member();
     const Dims &x = member.in(0).dims(), &y = member.out(0).dims();

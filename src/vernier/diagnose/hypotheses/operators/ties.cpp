@@ -42,7 +42,7 @@ Tensors reordered(const Member& top, const std::function<void(Row& places, const
           Tensor::from_ints(top.out(1).type(), dims, new_indices)};
 }
 
-// Of the input in reverse, whose first is the last.
+// Takes the input in reverse, whose first is the last.
 Tensors last_of_equals(const Member& top) {
   const size_t axis = axis_of(ops::integer_attribute(top.node(), "axis"), top.in(0));
   Tensors results = top.with_input(0, reversed(top.in(0), axis));

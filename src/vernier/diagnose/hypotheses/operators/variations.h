@@ -1,4 +1,4 @@
-// What families of causes share: proposing what a node makes that is read otherwise, and content that lies
+// Families of causes share this: proposing what a node makes that is read otherwise, and content that lies
 // elsewhere.
 #pragma once
 

@@ -125,7 +125,8 @@ class Placement {
     }
   }
 
-  // Of all axes, then of each one. A pad that cannot be less is an input that lies elsewhere.
+  // Proposes a shift of all axes, then of each one. A pad that cannot be less is an input that lies
+  // elsewhere.
   void propose_shift(int64_t by) const {
     const size_t rank = windows_.strides.size();
     const char* where = by > 0 ? "late" : "early";

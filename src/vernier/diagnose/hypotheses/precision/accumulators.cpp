@@ -58,7 +58,7 @@ std::vector<Accumulator> all_accumulators(const Member& member, int64_t terms) {
   return all;
 }
 
-// What a partial sum does that passes the range is another failure than what it does to its digits.
+// A partial sum that passes the range is another failure than one that loses digits.
 FailureClass class_of(const Member& member, const HypothesisContext& context, const NarrowFormat& format,
                       const Tensor& simulated) {
   const auto wrong = simulated.to_doubles(), right = member.out().to_doubles();
@@ -83,7 +83,8 @@ void propose(const Member& member, const HypothesisContext& context, const Accum
                        [results = std::move(results)] { return results; }});
 }
 
-// What is made, as far as an accumulator of the type explains it; nothing if its errors are not of that size.
+// Gives what is made, as far as an accumulator of the type explains it; nothing if its errors are not of that
+// size.
 std::optional<Tensor> explained(const Member& member, const Tensor& made, ElementType type) {
   NumericsContract contract;
   contract.computed = contract.accumulated = type;
@@ -154,7 +155,7 @@ void propose_accumulators(const Member& member, const FlaggedNode& flagged, cons
   if (!sums || sums->terms() < 2 || sums->count() == 0) return;
   const Tensor* made = made_in_place(member, 0, flagged);
   if (made == nullptr) {
-    // What comes behind hides the sums, so all of them are simulated, in the orders of which most is heard.
+    // The nodes behind hide the sums, so all of them are simulated, in the most usual orders.
     for (const NarrowFormat& format :
          {NarrowFormat::float16(), NarrowFormat::bfloat16(), NarrowFormat::float32().truncating()}) {
       const Accumulator accumulator{format, Order::kSequential};

@@ -28,7 +28,7 @@ double sigmoid_gelu(double x) {
   return x / (1 + std::exp(-1.702 * x));
 }
 
-// That of which tanh_gelu is made.
+// tanh_gelu is made of this.
 double tanh_erf(double t) {
   const double x = t * std::numbers::sqrt2;
   return std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x));
@@ -137,7 +137,7 @@ const Exponential kExponentials[] = {
     {"in base 2 without its factor", [](double x) { return std::exp2(x); }},
 };
 
-// What is made of exponentials, by whatever function they are computed.
+// Computes what is made of exponentials, by whatever function they are computed.
 struct OfExponentials {
   const char* op;
   int failure;

@@ -125,7 +125,8 @@ class CodedOperands {
   std::vector<Proposal>& proposals_;
 };
 
-// Of results, and of operands of what makes no sums: there the whole is as little work as a look.
+// Proposes codes of results, and of operands of nodes that make no sums: there the whole is as little work as
+// a look.
 void propose_whole(const Member& member, std::optional<size_t> operand, std::vector<Proposal>& proposals) {
   const Tensor& held = operand ? member.in(*operand) : member.out();
   if (!is_real(held) || held.size() < kFewest) return;
@@ -152,7 +153,7 @@ void propose_whole(const Member& member, std::optional<size_t> operand, std::vec
   }
 }
 
-// What comes behind hides the sums, so that only the usual is simulated.
+// The nodes behind hide the sums, so only the usual codes are simulated.
 void propose_unseen(const Member& member, std::vector<Proposal>& proposals) {
   const Tensor& weights = member.in(1);
   for (const Codes& codes : {Codes::integers(8), Codes::integers(4), Codes::float4()}) {

@@ -27,7 +27,8 @@ struct ScaleReach {
 // Floats as an engine gets them back from such codes. Throws std::out_of_range where there is no such axis.
 Tensor in_codes(const Tensor& tensor, const Codes& codes, const ScaleReach& reach);
 
-// Those that engines know, and how far their scales may reach in a tensor of these sizes, most usual first.
+// Lists the codes that engines know, and how far their scales may reach in a tensor of these sizes, most
+// usual first.
 std::vector<Codes> usual_codes();
 std::vector<ScaleReach> usual_reaches(const Dims& dims);
 

@@ -198,8 +198,8 @@ double PartialSums::float_rounding(int64_t sum) const {
 
 namespace {
 
-// Those of the one member that makes sums, if there are as many as elements in the result of the flagged
-// node.
+// Gives the sums of the one member that makes some, if there are as many as elements in the result of the
+// flagged node.
 class SumsOfFlagged {
  public:
   SumsOfFlagged(const FlaggedNode& flagged, int64_t count) : members_(flagged) {

@@ -20,7 +20,7 @@ struct Accumulator {
     kBlocks,        // both with rounding
     kStoredBlocks,  // each block is summed exactly and stored, and what is stored is summed exactly
     kAddedBlocks,   // the same, but what is stored is added to an accumulator that is rounded
-    kPairwise,      // halves are summed first
+    kPairwise,      // two parts are summed first
   };
   NarrowFormat format;
   Order order = Order::kSequential;
@@ -46,7 +46,7 @@ class PartialSums {
 
   int64_t count() const { return count_; }
   int64_t terms() const { return terms_; }  // of a sum, at most
-  // What the node makes of one sum.
+  // Gives what the node makes of one sum.
   double result(int64_t sum, const Accumulator& accumulator) const;
   // The same of an exact sum, where operands 0 to 2 are these numbers; empty: they are the member's.
   using Operands = std::array<std::span<const double>, 3>;
@@ -70,7 +70,7 @@ class PartialSums {
   int64_t count_ = 0, terms_ = 0;
   std::vector<double> a_, b_, third_;
   std::optional<ops::ProductTerms> products_;
-  // Of a reduction: the places of the first term of each sum, and of all terms from there on.
+  // A reduction has these: the places of the first term of each sum, and of all terms from there on.
   std::vector<int64_t> starts_, offsets_;
   double divisor_ = 1;
   bool squares_ = false, takes_root_ = false;

@@ -25,7 +25,7 @@ bool is_root(const Node& node) {
   return has_op(node, {"Sqrt", "Pow", "Reciprocal"});
 }
 
-// What may stand between the parts of a normalisation.
+// Tells whether the node may stand between the parts of a normalisation.
 bool is_plain_arithmetic(const Node& node) {
   return has_op(node, {"Add", "Mul", "Div", "Sub", "Max", "Clip", "Cast", "Identity", "Reshape", "Unsqueeze",
                        "Squeeze", "Expand"});

@@ -60,7 +60,7 @@ std::vector<uint32_t> operand_sets(const Member& member, bool is_seen) {
     sets = std::move(single);
     sets.push_back(constants);
   }
-  // Of sets that leave as much the largest comes first, as few engines treat operands differently.
+  // The largest of sets that leave as much comes first, as few engines treat operands differently.
   sets.push_back(all);
   std::sort(sets.begin(), sets.end(), [](uint32_t a, uint32_t b) {
     return std::pair(std::popcount(b), a) < std::pair(std::popcount(a), b);

@@ -16,7 +16,7 @@ struct PrecisionLoss {
   bool holds(size_t operand) const { return operand < 32 && (operands >> operand & 1) != 0; }
 };
 
-// What the member makes with that loss, unrounded otherwise. Throws what the reference throws.
+// Gives what the member makes with that loss, unrounded otherwise. Throws what the reference throws.
 Tensors results_with(const Member& member, const PrecisionLoss& loss);
 
 // Calls test(tensor, is_constant) for what is held in the format, until it is true.

@@ -101,8 +101,7 @@ class Proposer {
     const bool is_rarer = loss.format.digits == tf32.digits && (loss.format.name == tf32.name) == is_stored;
     const bool is_of_eight_bits = loss.format.digits <= NarrowFormat::float8e4m3().digits;
     if (is_of_eight_bits || (keeps_result && is_rarer)) return kWhereAlike;
-    // What multiplies has units that want one operand narrow; elsewhere few engines treat operands
-    // differently.
+    // Units for products may want one operand narrow; elsewhere few engines treat operands differently.
     constexpr double kOfSome = 0.002;
     const bool are_some = loss.operands != 0 && loss.operands != all_real_operands(member_);
     return are_some && !traits_.multiplies ? kOfSome : 0;

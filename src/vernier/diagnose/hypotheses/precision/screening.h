@@ -31,7 +31,7 @@ class Screening {
 
   const PartialSums& sums_;
   const Member& member_;
-  // What was rounded before, by operand and format: sets of operands share them.
+  // Keeps what was rounded before, by operand and format: sets of operands share them.
   mutable std::map<std::pair<size_t, std::string>, std::vector<double>> rounded_;
   std::vector<double> right_, made_;
   std::vector<int64_t> places_;

@@ -29,7 +29,7 @@ class Surroundings {
   bool leads_to(const Value* value, const Test& test, const Test& through, int steps = 8) const;
   // The same backward.
   bool comes_from(const Value* value, const Test& test, const Test& through, int steps = 8) const;
-  // What it is outside of groups, and inside of the group that makes it.
+  // Gives the value outside of groups, and inside of the group that makes it.
   const Value* resolved(const Value* value) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 // Which channels was read off what was made; what leaves a part of a result unwritten looks alike.
 constexpr double kReadOff = 0.08;
 
-// What the filters of a convolution, or the columns of a matrix, make.
+// Holds what the filters of a convolution, or the columns of a matrix, make.
 class Channels {
  public:
   explicit Channels(const Member& product) {
@@ -35,7 +35,7 @@ class Channels {
   size_t outer_ = 1, count_ = 1, inner_ = 1;
 };
 
-// What the engine made of the product, alone or at the end of a group that keeps its sizes, and what is
+// Holds what the engine made of the product, alone or at the end of a group that keeps its sizes, and what is
 // right.
 struct Seen {
   std::vector<double> right, made;
@@ -95,7 +95,7 @@ Tensors with_channels(const Channels& channels, const Tensor& result, const std:
   return {Tensor::from_doubles(result.type(), result.dims(), values)};
 }
 
-// What the weights of each channel are, by what was made of them, where nothing hides the sums.
+// Finds the weights of each channel by what was made of them, where nothing hides the sums.
 class OtherWeights {
  public:
   // `base` is what is made without weights.

@@ -11,7 +11,8 @@ namespace vernier {
 
 namespace {
 
-// What follows the sums of a column, as far as the activation lets it through: scale * sum + offset.
+// Describes what follows the sums of a column, as far as the activation lets it through: scale * sum +
+// offset.
 struct Affine {
   double scale = 0, offset = 0;
 };

@@ -95,7 +95,7 @@ class InputChannels {
     int64_t group, row, column;
   };
 
-  // What is read from channel `from` times the weights of channel `of`.
+  // Multiplies what is read from channel `from` by the weights of channel `of`.
   double part(const Element& at, size_t from, size_t of) const {
     double sum = 0;
     for (int64_t tap = 0; tap < product_.taps; ++tap)

@@ -1,4 +1,4 @@
-// What a convolution or a matrix product multiplies, as rows by columns: so that its sums can be taken
+// Reads what a convolution or a matrix product multiplies, as rows by columns, so that its sums can be taken
 // otherwise than they should be.
 #pragma once
 
@@ -29,8 +29,9 @@ struct MatrixProduct {
 // Which operands a node multiplies; nothing if it does not.
 std::optional<std::pair<size_t, size_t>> factors_of(const Node& node);
 
-// Of these operands, as numbers, in place of the member's; padding counts as zero. Nothing for nodes that are
-// no products, or of more than so many terms (those of a convolution count for each element of its kernels).
+// Reads these operands, as numbers, in place of the member's; padding counts as zero. Nothing for nodes that
+// are no products, or of more than so many terms (those of a convolution count for each element of its
+// kernels).
 constexpr double kMostProducts = 2e9;
 std::optional<MatrixProduct> product_of(const Member& member, const Tensor& left, const Tensor& right,
                                         double most = kMostProducts);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kAnyNumber = HUGE_VAL;  // of terms: only some of the rows are taken
 
-// What one column of results is, as sums of a row of factors.
+// Explains one column of results as sums of a row of factors.
 struct Fit {
   std::vector<double> values;      // by element of the result
   size_t others = 0, columns = 0;  // how many are no multiples of what is right, and of how many
@@ -36,7 +36,7 @@ bool is_multiple(const std::vector<double>& right, const std::vector<double>& ma
   return yy == 0 || (xx > 0 && yy - xy * xy / xx <= kAlike * yy);
 }
 
-// What a node read and made, in the run at hand first, and in further ones.
+// Holds what a node read and made, in the run at hand first, and in further ones.
 struct ProductRuns {
   std::vector<MatrixProduct> products;
   std::vector<std::vector<double>> made;  // by run
@@ -90,7 +90,7 @@ ProductRows rows_of(const ProductRuns& runs, int64_t group) {
   return rows;
 }
 
-// Of a column, whether what was made of the rows is a multiple of what is right.
+// Tells whether what was made of the rows in a column is a multiple of what is right.
 bool is_multiple(const MatrixProduct& product, const ProductRows& rows, int64_t group, int64_t column) {
   const auto length = static_cast<size_t>(product.length), columns = static_cast<size_t>(product.columns);
   std::vector<double> right(rows.count, 0), made(rows.count);

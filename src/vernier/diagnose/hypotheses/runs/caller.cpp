@@ -13,8 +13,8 @@ namespace vernier {
 
 namespace {
 
-// Those of the model as the graph around the flagged node has them: what a member of a group reads comes from
-// there under the same name.
+// Finds the model's input as the graph around the flagged node has it: what a member of a group reads comes
+// from there under the same name.
 const Value* model_input(const Value* value, const HypothesisContext& context) {
   for (const Value* input : context.graph.inputs) {
     if (value != nullptr && input->name == value->name && !input->is_constant()) return input;
@@ -163,8 +163,8 @@ Tensor times(const Tensor& a, const Tensor& b) {
   return like(a, values);
 }
 
-// What a factor and an offset for each channel would have to be for the member to make what was made, if it
-// makes sums of what it reads: as many unknowns as the answers of the member to parts of its input.
+// Finds the factor and the offset for each channel by which the member would make what was made, if it makes
+// sums of what it reads: as many unknowns as the answers of the member to parts of its input.
 std::vector<double> fitted(const Given& given, const std::vector<Tensor>& masks, const Tensor& made) {
   const Member& member = given.member();
   const auto answer = [&](const Tensor& input) {

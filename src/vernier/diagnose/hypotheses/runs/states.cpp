@@ -7,7 +7,7 @@ namespace vernier {
 
 namespace {
 
-// What the run before left, zeros where that was shorter.
+// Gives what the run before left, zeros where that was shorter.
 std::vector<double> left_over(const Tensor& right, const Tensor& before) {
   if (!before.is_defined()) throw unsupported("nothing is known of the run before");
   auto values = before.to_doubles();

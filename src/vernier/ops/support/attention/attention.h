@@ -73,8 +73,8 @@ using ScoresToWeights = std::function<void(int64_t entry, int64_t head, double* 
 std::vector<double> attend(const ReferenceContext& context, const Heads& q, const Heads& k, const Heads& v,
                            double scale, const HeadsLayout& out, const ScoresToWeights& edit);
 
-// What an optional output [batch, heads, query rows, columns] shows of the scores: the first columns of every
-// row, as they are when they are shown.
+// Writes what an optional output [batch, heads, query rows, columns] shows of the scores: the first columns
+// of every row, as they are when they are shown.
 class ShownScores {
  public:
   // `q` are the queries, `keys` the columns of the scores.

@@ -13,7 +13,7 @@ struct Format {
   Tensor (*decode)(Bytes);
 };
 
-// What the first bytes of a file of each format are.
+// A file of each format begins with these bytes.
 constexpr Format kFormats[] = {
     {"BM"sv, decode_bmp},
     {"\xff\xd8\xff"sv, decode_jpeg},

@@ -24,7 +24,7 @@ class ProductTerms {
     const Row row = row_of(sum);
     for (int64_t k = 0; k < terms_; ++k) body(row.a + k * row.a_stride, row.b + k * row.b_stride);
   }
-  // What the node makes of a sum: `third` is operand 2, null if it is left out.
+  // Gives what the node makes of an accumulator: `third` is operand 2, null if it is left out.
   double finished(int64_t sum, double value, const double* third) const;
 
  private:
@@ -53,10 +53,10 @@ class ProductTerms {
 
   int64_t sums_ = 0, terms_ = 0;
   std::optional<Convolution> convolution_;
-  // Of a matrix product.
+  // A matrix product has these.
   Dims a_, b_, batches_;
   int64_t rows_ = 1, columns_ = 1;
-  // Of Gemm.
+  // Gemm has these.
   bool is_gemm_ = false, a_transposed_ = false, b_transposed_ = false;
   double alpha_ = 1, beta_ = 1;
   Dims third_;

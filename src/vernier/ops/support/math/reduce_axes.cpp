@@ -13,7 +13,7 @@ std::optional<std::vector<int64_t>> given_axes(const InferContext& context) {
   return context.has(1) ? context.ints(1) : std::vector<int64_t>{};
 }
 
-// What is known when the values of the axes are not. Of several, two may be the same.
+// Gives what is known when the values of the axes are not. Two of several may be the same.
 std::optional<Shape> open_shape(const InferContext& context, size_t rank, bool keeps) {
   if (!keeps) {
     const auto& axes = context.shape(1);

@@ -14,7 +14,7 @@ class PairMachines {
 
   // One for each pair; a positive score is for the first class of the pair.
   std::vector<double> scores(const double* sample) const;
-  // What each class gets: a vote for every pair that it wins.
+  // Gives each class a vote for every pair that it wins.
   std::vector<double> votes(const std::vector<double>& scores) const;
   bool has_probabilities() const { return !prob_a_.empty(); }
   std::vector<double> probabilities(const std::vector<double>& scores) const;  // of the classes

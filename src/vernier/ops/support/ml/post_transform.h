@@ -1,4 +1,4 @@
-// What classifiers and regressors of ai.onnx.ml do to their scores at the end.
+// Classifiers and regressors of ai.onnx.ml transform their scores so at the end.
 #pragma once
 
 #include <array>

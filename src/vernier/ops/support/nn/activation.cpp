@@ -13,7 +13,7 @@ struct Row {
   double (*function)(double x, double alpha, double beta);
 };
 
-// Those that are operators, too, have the defaults of these.
+// Activations that are operators, too, have the defaults of these.
 const Row kRows[] = {
     {"affine", true, true, 1, 0, [](double x, double alpha, double beta) { return alpha * x + beta; }},
     {"elu", true, false, default_real("Elu", "alpha"), 0,

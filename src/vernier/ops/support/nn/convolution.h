@@ -1,4 +1,4 @@
-// What convolutions share: shapes, and the product of weights and columns in double, chunk by chunk.
+// Convolutions share these: shapes, and the product of weights and columns in double, chunk by chunk.
 #pragma once
 
 #include <functional>

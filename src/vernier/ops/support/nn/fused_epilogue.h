@@ -1,4 +1,4 @@
-// What fused operators do to the result of a contraction before it is stored: add a bias, apply an
+// Fused operators change the result of a contraction before it is stored: they add a bias, apply an
 // activation.
 #pragma once
 

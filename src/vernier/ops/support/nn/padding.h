@@ -52,7 +52,7 @@ inline PadWindow pad_window(int64_t size, int64_t before, int64_t after) {
 
 // The index, in [0, length), that stands for `index` outside of it.
 using Outside = int64_t (*)(int64_t index, int64_t length);
-// Of the modes reflect, edge and wrap; throws bad_input for others.
+// Reads the modes reflect, edge and wrap; throws bad_input for others.
 Outside pad_rule(const std::string& mode);
 
 }  // namespace vernier::ops

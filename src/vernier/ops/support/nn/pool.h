@@ -1,4 +1,4 @@
-// What the pools share: shapes, and a walk over all taps of all windows of one plane.
+// The pools share these: shapes, and a walk over all taps of all windows of one plane.
 #pragma once
 
 #include "vernier/base/threads.h"

@@ -1,4 +1,4 @@
-// What RNN, GRU and LSTM share: sizes, activations, the projection of all inputs at once, and the walk over
+// RNN, GRU and LSTM share these: sizes, activations, the projection of all inputs at once, and the walk over
 // time.
 #pragma once
 
@@ -16,7 +16,7 @@ void infer_recurrent(InferContext& context, size_t states, size_t hidden_axis = 
 // The attributes of all three, and `more`.
 std::vector<AttributeSpec> recurrent_attributes(std::vector<AttributeSpec> more);
 
-// Of the products with the input and with the state, for OpDef::flops.
+// Counts the products with the input and with the state, for OpDef::flops.
 double recurrent_flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs);
 
 // An activation function, its argument clipped first.
@@ -39,7 +39,8 @@ class Activation {
   double alpha_ = 0, beta_ = 0, clip_;
 };
 
-// Of each direction of a node, whether it is walked backwards. Throws bad_input for an unknown direction.
+// Tells of each direction of a node whether it is walked backwards. Throws bad_input for an unknown
+// direction.
 std::vector<bool> directions_of(const Node& node);
 // For each direction, its activations; `defaults` are those of one direction.
 std::vector<std::vector<Activation>> activations_of(const Node& node,
@@ -51,7 +52,7 @@ struct RecurrentWeights {
   int64_t hidden = 0;
   Elements<double> input,
       recurrent;         // [directions, gates * hidden, inputs], [directions, gates * hidden, hidden]
-  bool dynamic = false;  // what they are multiplied with is quantised by its own range before
+  bool dynamic = false;  // what they are multiplied with is quantized by its own range before
 };
 
 // Inputs 1 and 2 as ONNX has them.
@@ -79,7 +80,7 @@ struct Recurrence {
   }
 };
 
-// What one direction computes with: matrices of this direction and gate after gate, row-major.
+// One direction computes with this: matrices of this direction and gate after gate, row-major.
 struct Direction {
   const Recurrence& recurrence;
   const std::vector<Activation>& activation;

@@ -17,7 +17,7 @@ struct WindowAttributes {
   bool ceil_mode = false;
 };
 
-// Those attributes, and `more`.
+// Gives the attributes of windows, and `more`.
 std::vector<AttributeSpec> window_attribute_specs(std::vector<AttributeSpec> more);
 
 // Throws bad_input for attributes of a wrong length, non-positive strides or dilations, and negative pads.

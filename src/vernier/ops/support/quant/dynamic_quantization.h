@@ -1,4 +1,4 @@
-// Quantisation to UINT8 whose parameters come from the data, as DynamicQuantizeLinear defines it.
+// Quantization to UINT8 whose parameters come from the data, as DynamicQuantizeLinear defines it.
 #pragma once
 
 #include "vernier/ops/support/quant/quantization.h"
@@ -25,7 +25,7 @@ inline Affine dynamic_affine(std::span<const double> values, bool ideal) {
   return affine;
 }
 
-// The values after quantisation by their own range, as reals again. In ideal mode they do not change.
+// The values after quantization by their own range, as reals again. In ideal mode they do not change.
 inline std::vector<double> dynamically_quantized(std::span<const double> values, bool ideal) {
   std::vector<double> result(values.begin(), values.end());
   if (ideal) return result;

@@ -105,7 +105,7 @@ void combine(const ReferenceContext& context, size_t parameter, const Dims& para
              std::vector<double>& values, F f) {
   if (broadcast(dims, parameter_dims) != dims ||
       element_count(parameter_dims) != context.in(parameter).size()) {
-    throw bad_input("quantisation parameters {} do not fit a tensor {}", dims_text(context.dims(parameter)),
+    throw bad_input("quantization parameters {} do not fit a tensor {}", dims_text(context.dims(parameter)),
                     dims_text(dims));
   }
   const auto elements = context.reals(parameter);
@@ -162,14 +162,14 @@ void store_quantized(ReferenceContext& context, size_t output, Dims dims, std::v
                      Affine affine) {
   const bool ideal = context.ideal(), rounds = is_integer(context.out_type(output));
   const ValueRange range = value_range(context.out_type(output));
-  const auto quantised = [&](double value) {
+  const auto quantized = [&](double value) {
     if (ideal) return value / affine.scale + affine.zero_point;
     const auto steps = static_cast<double>(static_cast<float>(value / affine.scale));
     return saturate((rounds ? std::nearbyint(steps) : steps) + affine.zero_point, range);
   };
   parallel_for(static_cast<int64_t>(values.size()), 1 << 14, [&](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
-      values[i] = quantised(values[i]);
+      values[i] = quantized(values[i]);
   });
   if (ideal)
     context.emit(output, Tensor::from_doubles(ElementType::kDouble, std::move(dims), values));

@@ -1,5 +1,5 @@
-// Affine quantisation as QuantizeLinear, DequantizeLinear and the QLinear operators use it:
-// real = (quantised - zero_point) * scale.
+// Affine quantization as QuantizeLinear, DequantizeLinear and the QLinear operators use it:
+// real = (quantized - zero_point) * scale.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ inline double saturate(double value, ValueRange range) {
 // DOUBLE.
 ElementType division_type(const Node& node, ElementType scale);
 
-// Which scale belongs to which element. An element of the quantised tensor is (outer, along, inner) of
+// Which scale belongs to which element. An element of the quantized tensor is (outer, along, inner) of
 // [outers, length, inners]; its scale has the index outer * outer_stride + along / block * block_stride +
 // inner * inner_stride.
 struct Granularity {
@@ -68,7 +68,7 @@ struct Affine {
 // From the inputs `scale` and `zero_point`, each of one element; a zero point left out is 0.
 Affine affine_of(const ReferenceContext& context, size_t scale, size_t zero_point);
 
-// The real values of a quantised input.
+// The real values of a quantized input.
 std::vector<double> dequantize(const ReferenceContext& context, size_t input, Affine affine);
 // input - zero_point, where the sizes of the zero point, aligned to `parameter_dims`, broadcast to those of
 // the input.
@@ -84,7 +84,7 @@ Dims first_axis_dims(const ReferenceContext& context, size_t parameter, size_t i
 std::vector<double> dequantize_columns(const ReferenceContext& context, size_t input, size_t scale,
                                        size_t zero_point);
 
-// Stores real values as quantised ones: divided by the scale in FLOAT (the type of scales, which decides what
+// Stores real values as quantized ones: divided by the scale in FLOAT (the type of scales, which decides what
 // is a tie), rounded half to even, moved by the zero point, saturated. In ideal mode they are neither rounded
 // nor saturated and the output is of doubles.
 void store_quantized(ReferenceContext& context, size_t output, Dims dims, std::vector<double> values,

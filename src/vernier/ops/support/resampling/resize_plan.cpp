@@ -132,7 +132,7 @@ ResizePlan resize_plan(const Node& node, const Inputs& inputs, const Dims& x, co
   }
   set_ratios(node, inputs, plan.axes);
   if (plan.rule.coordinates == CoordinateMode::kTfCropAndResize) set_regions(inputs, plan.axes);
-  // What neither scales nor crops is left alone, whatever the mode.
+  // An axis that neither scales nor crops is left alone, whatever the mode.
   std::erase_if(plan.axes, [](const ResampleAxis& axis) {
     return axis.ratio.is_one() && axis.input == axis.output && axis.roi_start == 0 && axis.roi_end == 1;
   });

@@ -1,4 +1,4 @@
-// What Resize and Upsample do at known sizes.
+// Plans Resize and Upsample at known sizes.
 #pragma once
 
 #include "vernier/ops/support/resampling/resample.h"
@@ -10,7 +10,7 @@ struct ResizePlan {
   std::vector<ResampleAxis> axes;  // those that change
 };
 
-// Of a Resize node for these sizes of input and output. `inputs` are the node's, null where left out; the
+// Plans a Resize node for these sizes of input and output. `inputs` are the node's, null where left out; the
 // first is not read. Throws bad_input for what contradicts itself.
 ResizePlan resize_plan(const Node& node, const std::vector<const Tensor*>& inputs, const Dims& x,
                        const Dims& y);

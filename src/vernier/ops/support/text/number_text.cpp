@@ -48,7 +48,7 @@ std::string shortest_narrow(double value, ElementType type, std::chars_format fo
 
 double parse_real(std::string_view text) {
   if (const auto value = parse_whole<double>(trimmed(text))) return *value;
-  // What is out of the range of double parses in a wider type and then overflows or underflows as a
+  // A number out of the range of double parses in a wider type and then overflows or underflows as a
   // conversion does.
   if (const auto value = parse_whole<long double>(trimmed(text))) return static_cast<double>(*value);
   throw bad_input("'{}' is no number", text);
