@@ -1,4 +1,4 @@
-"""What README.md calls model.onnx, large.onnx, some.npz, photos/ and val/, of the bundled digits: bundled.py EXAMPLES, into this folder"""
+"""Makes what README.md calls model.onnx, large.onnx, some.npz, photos/ and val/, of the bundled digits: bundled.py EXAMPLES, into this folder"""
 import pathlib
 import subprocess
 import sys

@@ -44,7 +44,7 @@ serve(Odd())
 
 
 def unlisted(reported, listed):
-    """Of the codes that sources report: those that the program does not list, and the other way round."""
+    """The codes that sources report and the program does not list, and the other way round."""
     return sorted(set(reported) ^ set(listed))
 
 

@@ -49,6 +49,19 @@ class DeadChannel(Case):
         yield "gemm", [node("Gemm", "x w b", "s"), relu], [4, 8], [4, CHANNELS], self.weights((8, CHANNELS), 1)
         yield "matmul", [node("MatMul", "x w", "p"), node("Add", "p b", "s"), relu], [4, 8], [4, CHANNELS], self.weights((8, CHANNELS), 1)
 
+    def written(self, file, data, *command):
+        """Gives what the command says, which writes a file that is right; None where ONNX Runtime's sums of 16 bits make it wrong here, which is said."""
+        status, out, err = vernier(*command)
+        if status == 0:
+            return out
+        self.assertFalse(judging.has_vnni(), out + err)
+        self.assertEqual(status, 1, out + err)
+        self.assertRegex(out + err, "output 'y' is off by .* `vernier diagnose FILE --onnxruntime` says why")
+        report = self.folder / "why.json"
+        vernier("diagnose", file, "--onnxruntime", "--data", data, "--json", report)
+        self.assertEqual(json.loads(report.read_text())["culprits"][0]["class"], "B29")  # not the bias
+        return None
+
     def test_biases_of_dead_channels_fit_in_int32(self):
         for name, nodes, shape, result, weights in self.layers():
             with self.subTest(name):
@@ -56,11 +69,11 @@ class DeadChannel(Case):
                 data, scales, file = self.data_files(shape), self.folder / "scales.json", self.folder / "int8.onnx"
                 quantized = ("--calibration", scales, "--int8", "--for", "onnxruntime")
                 for command in (("calibrate", model, *data, "--all-tensors", "-o", scales, "--qdq", file), ("export", model, *quantized, *data, "-o", file)):
-                    status, out, err = vernier(*command)
-                    self.assertEqual(status, 0, out + err)
-                    self.assertIn("ONNX Runtime computes what the file says", out)
                     inputs = dict(np.load(data[1]))
-                    self.assertLess(error(run(file, inputs), run(model, inputs)), 0.02)
+                    said = self.written(file, data[1], *command)
+                    if said is not None:
+                        self.assertIn("ONNX Runtime computes what the file says", said)
+                        self.assertLess(error(run(file, inputs), run(model, inputs)), 0.02)
 
     def test_a_file_that_is_wrong_where_it_runs_is_a_failure(self):
         """The file as others quantize it, whose bias is saturated by ONNX Runtime's optimiser."""
@@ -84,9 +97,8 @@ class DeadChannel(Case):
         wanted = run(case / "float.onnx", inputs)
         for command in (("calibrate", case / "float.onnx", *data, "--all-tensors", "-o", scales, "--qdq", file),
                         ("export", case / "float.onnx", "--calibration", scales, "--int8", "--for", "onnxruntime", "-o", file)):
-            status, out, err = vernier(*command)
-            self.assertEqual(status, 0, out + err)
-            self.assertLess(error(run(file, inputs), wanted), 0.05)
+            if self.written(file, case / "inputs.npz", *command) is not None:
+                self.assertLess(error(run(file, inputs), wanted), 0.05)
 
     def case(self):
         path = judging.ROOT.parent / "shared/cases/dead_channel_int8"

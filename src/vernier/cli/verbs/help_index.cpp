@@ -33,7 +33,7 @@ Json exit_statuses() {
           error(ErrorCode::kInternal, "a defect of Vernier")};
 }
 
-// Those of the libraries and of the Python package; the first four are exit statuses, too.
+// Lists the errors of the libraries and of the Python package; the first four are exit statuses, too.
 Json errors() {
   const auto error = [](vernier_status status, const char* name, const char* python, const char* meaning) {
     return Json{{"code", name},

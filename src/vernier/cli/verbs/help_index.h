@@ -1,4 +1,4 @@
-// What the program can answer with: exit statuses, errors, verdicts, classes of failures and findings, each
+// Lists what the program can answer with: exit statuses, errors, verdicts, classes of failures and findings, each
 // with the page of docs/ that explains it. packaging/manual.py makes docs/errors.md and manual pages of it.
 #pragma once
 
