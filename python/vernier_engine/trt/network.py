@@ -117,7 +117,7 @@ class INetworkDefinition(Reporting):
         self._edits.outputs_changed = True
 
     def _ranges(self) -> dict[str, dict[str, float]]:
-        """Writes what the script knows of values, as scales.json has it."""
+        """Gives what the script knows of values, as scales.json has it."""
         found = [*self._inputs, *(each for layer in self._layers for each in layer._outputs)]
         return {each.name: {"min": each._range[0], "max": each._range[1]} for each in found if each._range is not None}
 

@@ -151,7 +151,7 @@ def weight_scale(array: np.ndarray, axis: int | None) -> Scale:
 def weight_scales(
     model: onnx.ModelProto, nodes: Iterable[str] | None = None, per_tensor: Iterable[str] = ()
 ) -> dict[str, Scale]:
-    """Gives the ranges of the weights of all or of the named nodes: per channel, but for the nodes of `per_tensor`."""
+    """Gives the scales of the weights of all or of the named nodes: per channel, but for the nodes of `per_tensor`."""
     nodes, per_tensor = None if nodes is None else set(nodes), set(per_tensor)
     return {
         name: weight_scale(array, None if node.name in per_tensor else axis)

@@ -37,7 +37,7 @@ void join_wrong_weights(const ShownRun& shown, const SameInputCheck& check,
 // loses (B5) is lost by that, and gets their class.
 void blame_precision_for_epsilons(std::vector<RootCause>& root_causes);
 
-// RootCauses in the body of a function get the node that called it, and its class (B45): an operator that an
+// Root causes in the body of a function get the node that called it, and its class (B45): an operator that an
 // engine has no kernel of its own for is somebody's plugin. `calls` as in onnx/import.h. Models that are
 // functions through and through have no plugins.
 void name_custom_operators(const Graph& graph, const std::map<std::string, std::string>& calls,

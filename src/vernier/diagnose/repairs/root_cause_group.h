@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// RootCauses of one class are cured by the same change.
+// Root causes of one class are cured by the same change.
 struct RootCauseGroup {
   FailureClass failure;
   std::vector<RootCause*> root_causes;

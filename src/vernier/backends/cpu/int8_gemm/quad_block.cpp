@@ -160,7 +160,7 @@ std::optional<QuadWeights> QuadWeights::of(const Tensor& weights, const PairWeig
   result.sums.resize(static_cast<size_t>(panels * kPanelColumns));
   result.first.push_back(0);
   int32_t least = 0, largest = 0;
-  // Locates a quad of a panel, from a place of a segment on.
+  // Reads a quad of a panel, from a place of a segment on.
   const auto quad_at = [&](int64_t panel, int64_t segment, int64_t k) {
     Quad quad{};
     const int64_t begin = panel * kPanelColumns, end = std::min(order.columns, begin + kPanelColumns);

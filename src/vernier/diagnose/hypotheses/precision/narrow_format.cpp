@@ -18,7 +18,7 @@ NarrowFormat made(const char* name, int digits, int min_exponent, double largest
   return format;
 }
 
-// Takes the exponent of a normal number of double.
+// Makes a normal number of double of its exponent.
 double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
