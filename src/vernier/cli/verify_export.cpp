@@ -143,8 +143,7 @@ class Verifier {
       if (price != allowed.end() && error_of(*output) <= price->second) continue;
       fail(output->nodes.empty() ? "" : output->nodes.front(),
            fmt::format(
-               "output '{}' is off by {:.3g} in ONNX Runtime {}, against the reference of the file{}; "
-               "`vernier diagnose FILE --onnxruntime` says why",
+               "output '{}' is off by {:.3g} in ONNX Runtime {}, against the reference of the file{}",
                output->value, error_of(*output), samples(),
                price == allowed.end() ? "" : fmt::format("; rounding to codes costs {:.3g}", price->second)));
     }

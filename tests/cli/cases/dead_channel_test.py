@@ -56,7 +56,7 @@ class DeadChannel(Case):
             return out
         self.assertFalse(judging.has_vnni(), out + err)
         self.assertEqual(status, 1, out + err)
-        self.assertRegex(out + err, "output 'y' is off by .* `vernier diagnose FILE --onnxruntime` says why")
+        self.assertRegex(out + err, "output 'y' is off by ")
         report = self.folder / "why.json"
         vernier("diagnose", file, "--onnxruntime", "--data", data, "--json", report)
         self.assertEqual(json.loads(report.read_text())["culprits"][0]["class"], "B29")  # not the bias

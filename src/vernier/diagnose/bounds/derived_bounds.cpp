@@ -43,17 +43,20 @@ DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown) {
 
 namespace {
 
+// Adds the values that the node makes, and those that the nodes in it make where it is a group.
+void add_made(const Node& node, const Node& maker, std::map<std::string, const Node*>& makers) {
+  if (ops::is_group(node)) {
+    for (const auto& member : ops::body(node).nodes()) add_made(*member, maker, makers);
+  }
+  for (const Value* output : node.outputs) {
+    if (output != nullptr) makers[output->name] = &maker;
+  }
+}
+
 // The node of the main graph that makes each value; of values inside of a group, the group.
 std::map<std::string, const Node*> makers_of(const Graph& graph) {
   std::map<std::string, const Node*> makers;
-  for (const auto& node : graph.nodes()) {
-    if (ops::is_group(*node)) {
-      for (const auto& value : ops::body(*node).values()) makers[value->name] = node.get();
-    }
-    for (const Value* output : node->outputs) {
-      if (output != nullptr) makers[output->name] = node.get();
-    }
-  }
+  for (const auto& node : graph.nodes()) add_made(*node, *node, makers);
   return makers;
 }
 
