@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/precision_flags.h"
+#include "vernier/diagnose/hypotheses/precision/narrow_format.h"
 #include "vernier/numeric/minifloat.h"
 
 namespace vernier {
