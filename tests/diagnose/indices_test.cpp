@@ -11,6 +11,8 @@ namespace {
 const std::string kGather = of_floats("%x: f32[6, 3], %i: i64[4]", "Gather(%x, %i) {axis = 0} version 13");
 const std::string kScatter =
     of_floats("%x: f32[6], %i: i64[4, 1], %u: f32[4]", "ScatterND(%x, %i, %u) version 16");
+const std::string kScatterSum = of_floats("%x: f32[6], %i: i64[4, 1], %u: f32[4]",
+                                          "ScatterND(%x, %i, %u) {reduction = \"add\"} version 18");
 const std::string kScatterElements = of_floats("%x: f32[3, 2], %i: i64[4, 2], %u: f32[4, 2]",
                                                "ScatterElements(%x, %i, %u) {axis = 0} version 16");
 const std::string kSlice = of_floats("%x: f32[4, 9], %s: i64[1], %e: i64[1], %a: i64[1], %p: i64[1]",
@@ -51,6 +53,10 @@ const std::vector<PlantedFault> kIndexFaults = {
     {"OtherPlaces", "B39", kScatter, scatters({10, 30, 20, 4, 5, 40}), kTwice},
     {"FirstWins", "B39", kScatter, scatters({1, 10, 3, 30, 5, 40}), kTwice},
     {"AddsUp", "B39", kScatter, scatters({1, 30, 3, 30, 5, 40}), kTwice},
+    {"LastOfSumAlone", "B39", kScatterSum, scatters({1, 22, 3, 34, 5, 46}), kTwice},
+    {"FirstOfSumAlone", "B39", kScatterSum, scatters({1, 12, 3, 34, 5, 46}), kTwice},
+    {"LargestForSum", "B39", kScatterSum, scatters({1, 20, 3, 30, 5, 40}), kTwice},
+    {"SumTwice", "B39", kScatterSum, scatters({1, 62, 3, 64, 5, 86}), kTwice},
     {"FirstWinsByElement",
      "B39",
      kScatterElements,

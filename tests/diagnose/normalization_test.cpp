@@ -55,7 +55,46 @@ Tensors root_mean_square(const Model&, const NamedData& data) {
   return {floats({6, 16}, y)};
 }
 
+std::string grouped(int groups) {
+  return of_floats("%x: f32[2, 8, 3, 5], %s: f32[8], %b: f32[8]",
+                   fmt::format("GroupNormalization(%x, %s, %b) {{num_groups = {}}} version 21", groups));
+}
+
+// Two groups, each of every other channel.
+Tensors interleaved_groups(const Model& model, const NamedData& data) {
+  NamedData other = data;
+  const std::vector<int64_t> apart{0, 2, 4, 6, 1, 3, 5, 7}, together{0, 4, 1, 5, 2, 6, 3, 7};
+  for (const auto& [name, axis] : {std::pair{"x", 1}, {"s", 0}, {"b", 0}})
+    other[name] = taken(data.at(name).tensor, static_cast<size_t>(axis), apart);
+  return {taken(outputs_of(model, other).at(0), 1, together)};
+}
+
+// Parameters by group, as before opset 21.
+Tensors parameters_by_group(const Model& model, const NamedData& data) {
+  NamedData other = data;
+  for (const char* name : {"s", "b"}) other[name] = taken(data.at(name).tensor, 0, {0, 0, 0, 0, 1, 1, 1, 1});
+  return outputs_of(model, other);
+}
+
+Tensors one_more(const Model& model, const NamedData& data) {
+  NamedData other = data;
+  other["s"] = mapped(data.at("s").tensor, [](double scale) { return 1 + scale; });
+  return outputs_of(model, other);
+}
+
 const std::vector<PlantedFault> kFaults = {
+    {"OneGroup", "B35", grouped(4), runs(grouped(1))},
+    {"GroupOfEachChannel", "B35", grouped(4), runs(grouped(8))},
+    {"InterleavedGroups", "B35", grouped(2), interleaved_groups},
+    {"ParametersByGroup", "B35", grouped(2), parameters_by_group},
+    {"ScaleOneMore", "B35", layer("1e-05"), one_more},
+    {"OtherAxes", "B35",
+     of_floats("%x: f32[4, 4, 6], %s: f32[1]", "LayerNormalization(%x, %s) {axis = -1} version 17"),
+     runs(of_floats("%x: f32[4, 4, 6], %s: f32[1]", "LayerNormalization(%x, %s) {axis = 1} version 17"))},
+    {"AsOfInstances", "B35",
+     of_floats("%x: f32[2, 3, 4, 5], %s: f32[3], %b: f32[3]",
+               "GroupNormalization(%x, %s, %b) {num_groups = 1} version 21"),
+     runs(instance("1e-05"))},
     {"Epsilon", "B35", batch("1e-05"), runs(batch("0.001")), kSmallVariance},
     {"EpsilonOfNobody", "B35", batch("1e-05"), runs(batch("0.0375")), kSmallVariance},
     {"EpsilonOfLayer", "B35", layer("0.01"), runs(layer("1e-05"))},

@@ -132,6 +132,7 @@ constexpr Default<int64_t> kIntegers[] = {
     {"", "sorted", 1},
     {"", "spatial", 1},
     {"", "storage_order", 0},
+    {"ReverseSequence", "batch_axis", 1},
     {"ReverseSequence", "time_axis", 0},
     {"", "training_mode", 0},
     {"", "transA", 0},

@@ -116,7 +116,7 @@ std::vector<Simulated> simulated_causes(const FlaggedNode& flagged, const Hypoth
 // Gives the part of the faults drawn by scripts/zoo that are named right where the cause leaves so much: a
 // cause that leaves more than a few percent is often a neighbour of the one that nobody has thought of.
 double share_of_right(double residual) {
-  constexpr double kFew = 0.1, kSlope = 2.5;
+  constexpr double kFew = 0.1, kSlope = 4;
   return residual <= kFew ? 1 - residual : 1 - kFew - kSlope * (residual - kFew);
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/diagnose/causes/member.h"
 #include "vernier/diagnose/experiments/flagged_node.h"
+#include "vernier/diagnose/experiments/wrong_sizes.h"
 #include "vernier/diagnose/under_test/partial_models.h"
 #include "vernier/ops/op_def.h"
 
@@ -85,7 +87,25 @@ class Search {
          fmt::format("the first {} nodes run; with '{}' behind them the engine fails: {}", index, node.name,
                      message)});
     add_run_alone(node, result);
+    add_cause(index, failure, result);
     return result;
+  }
+
+  // Where all that is refused are the sizes of what the node makes.
+  void add_cause(size_t index, const std::string& failure, RootCause& result) {
+    if (watch_.is_over()) return;
+    const auto found = cause_of_sizes(tested_, model_, index, inputs_, watch_);
+    if (!found.cause) return;
+    result.failure = found.cause->failure;
+    result.confidence = found.confidence;
+    result.sentence = fmt::format("'{}': {}; of other sizes than the model says: {}", result.nodes.front(),
+                                  found.cause->what, failure);
+    result.evidence.push_back(
+        {"reproduction", found.cause->residual,
+         fmt::format(
+             "the reference, in which {}, makes what the engine makes where nothing is said of sizes, "
+             "but for {:.3g} % of the error",
+             found.cause->what, 100 * found.cause->residual)});
   }
 
   void add_run_alone(const Node& node, RootCause& result) {

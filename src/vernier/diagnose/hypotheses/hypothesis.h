@@ -63,6 +63,9 @@ struct Hypothesis {
   void (*propose)(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                   std::vector<Proposal>& proposals);
   bool comes_late = false;  // its causes take long: others are tried first at all nodes of a flagged node
+  // Whether its causes are about what one operator makes of its operands, whatever is around: then they are
+  // tried in the bodies of loops, too.
+  bool is_about_operator = false;
 };
 
 // All of them. Of several that explain as much the first one is taken.
@@ -70,9 +73,12 @@ const std::vector<Hypothesis>& hypotheses();
 
 // The families.
 void propose_windows(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
+void propose_pools(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_resampling(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_normalization(const Member&, const FlaggedNode&, const HypothesisContext&,
                            std::vector<Proposal>&);
+void propose_normalized_groups(const Member&, const FlaggedNode&, const HypothesisContext&,
+                               std::vector<Proposal>&);
 void propose_opset(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_axes(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_constants(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
@@ -81,19 +87,27 @@ void propose_added_functions(const Member&, const FlaggedNode&, const Hypothesis
 void propose_channel_constants(const Member&, const FlaggedNode&, const HypothesisContext&,
                                std::vector<Proposal>&);
 void propose_indices(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
+void propose_scatters(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_other_rows(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_integers(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_nans(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_ties(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_control_flow(const Member&, const FlaggedNode&, const HypothesisContext&,
                           std::vector<Proposal>&);
+void propose_loop_bodies(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_masks(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_operand_order(const Member&, const FlaggedNode&, const HypothesisContext&,
                            std::vector<Proposal>&);
 void propose_lost_attributes(const Member&, const FlaggedNode&, const HypothesisContext&,
                              std::vector<Proposal>&);
+void propose_element_orders(const Member&, const FlaggedNode&, const HypothesisContext&,
+                            std::vector<Proposal>&);
+void propose_attribute_values(const Member&, const FlaggedNode&, const HypothesisContext&,
+                              std::vector<Proposal>&);
 void propose_other_operators(const Member&, const FlaggedNode&, const HypothesisContext&,
                              std::vector<Proposal>&);
+void propose_lost_tails(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
+void propose_attentions(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_recurrences(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_clip_bounds(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_lost_operands(const Member&, const FlaggedNode&, const HypothesisContext&,
@@ -124,6 +138,8 @@ void propose_other_values(const Member&, const FlaggedNode&, const HypothesisCon
 void propose_refits(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_quantized_parameters(const Member&, const FlaggedNode&, const HypothesisContext&,
                                   std::vector<Proposal>&);
+void propose_quantized_bias(const Member&, const FlaggedNode&, const HypothesisContext&,
+                            std::vector<Proposal>&);
 void propose_quantized_rounding(const Member&, const FlaggedNode&, const HypothesisContext&,
                                 std::vector<Proposal>&);
 void propose_saturating_sums(const Member&, const FlaggedNode&, const HypothesisContext&,

@@ -11,7 +11,7 @@ namespace vernier {
 namespace {
 
 constexpr int kClass = 31;
-constexpr size_t kAllOrders = 4;  // of so many axes every order is tried, of more only exchanges of two
+constexpr size_t kAllOrders = 5;  // of so many axes every order is tried, of more only exchanges of two
 
 bool is_one_of(const Member& member, std::initializer_list<std::string_view> ops) {
   return member.node().domain.empty() && std::find(ops.begin(), ops.end(), member.op()) != ops.end();
@@ -161,6 +161,76 @@ void propose_blocks(const Variations& variations) {
       [columns_first](Node& node) { node.attributes["mode"] = std::string(columns_first ? "CRD" : "DCR"); });
 }
 
+// Along every axis, from either end, with or without the element itself.
+void propose_running_sums(const Variations& variations) {
+  const Member& member = variations.member();
+  const auto given = static_cast<int64_t>(axis_of(member.in(1).to_ints().at(0), member.in(0)));
+  const int64_t reverse = ops::integer_attribute(member.node(), "reverse"),
+                exclusive = ops::integer_attribute(member.node(), "exclusive");
+  for (int64_t axis = 0; axis < member.in(0).rank(); ++axis) {
+    for (const int64_t way : {0, 1, 2, 3}) {
+      const int64_t other_end = way / 2, without_itself = way % 2;
+      if (axis == given && other_end == reverse && without_itself == exclusive) continue;
+      variations.add(fmt::format("it sums along axis {} from the {}, {} the element itself", axis,
+                                 other_end == 0 ? "begin" : "end", without_itself == 0 ? "with" : "without"),
+                     [&member, axis, other_end, without_itself] {
+                       Tensors inputs = member.inputs();
+                       const std::vector<int64_t> along{axis};
+                       inputs[1] = Tensor::from_ints(inputs[1].type(), inputs[1].dims(), along);
+                       return member.changed(
+                           [&](Node& node) {
+                             node.attributes["reverse"] = other_end;
+                             node.attributes["exclusive"] = without_itself;
+                           },
+                           std::move(inputs));
+                     });
+    }
+  }
+  variations.add("it goes on from one row to the next", [&member] {
+    Tensors inputs = member.inputs();
+    inputs[0] = inputs[0].reshaped({inputs[0].size()});
+    inputs[1] = Tensor::from_ints(inputs[1].type(), inputs[1].dims(), std::vector<int64_t>{0});
+    Tensors results = member.with_inputs(std::move(inputs));
+    results[0] = results[0].reshaped(member.out().dims());
+    return results;
+  });
+}
+
+// A sum over more axes than the one that is meant.
+void propose_more_axes(const Variations& variations) {
+  const auto given = axis_of_node(variations.member());
+  const int64_t rank = variations.member().in(0).rank();
+  constexpr int64_t kFlattens = 11;  // the opset in which all axes from one on are one
+  for (int64_t axis = 0; given && axis < rank; ++axis)
+    variations.add_node(fmt::format("it sums over all axes from axis {} on", axis), [axis](Node& node) {
+      node.version = kFlattens;
+      node.attributes["axis"] = axis;
+    });
+}
+
+void propose_one_hot(const Variations& variations) {
+  const Member& member = variations.member();
+  for (int64_t axis = 0; axis < member.out().rank(); ++axis)
+    variations.add_node(fmt::format("its classes lie along axis {}", axis),
+                        [axis](Node& node) { node.attributes["axis"] = axis; });
+  variations.add_operand("the values of hit and miss are exchanged", 2,
+                         [](const Tensor& values) { return reversed(values, 0); });
+  for (const double by : {1.0, -1.0})
+    variations.add_operand(fmt::format("classes count from {}", by), 0, [by](const Tensor& classes) {
+      return mapped(classes, [by](double each) { return each - by; });
+    });
+}
+
+void propose_compress(const Variations& variations) {
+  const Member& member = variations.member();
+  for (int64_t axis = 0; axis < member.in(0).rank(); ++axis)
+    variations.add_node(fmt::format("it works along axis {}", axis),
+                        [axis](Node& node) { node.attributes["axis"] = axis; });
+  variations.add_operand("it takes what it should leave out", 1, [](const Tensor& condition) {
+    return mapped(condition, [](double each) { return each == 0 ? 1 : 0; });
+  });
+}
+
 // Repeating a whole, or every element.
 void propose_repetition(const Variations& variations) {
   variations.add("it repeats every element where it should repeat the whole",
@@ -194,11 +264,20 @@ void propose_axes(const Member& member, const FlaggedNode& flagged, const Hypoth
   }
   if (member.op().compare(0, 6, "Reduce") == 0 || is_one_of(member, {"ArgMax", "ArgMin"}))
     propose_flag(variations, "keepdims", "keepdims is read the other way");
-  if (member.is("CumSum")) {
-    propose_flag(variations, "reverse", "it sums from the other end");
-    propose_flag(variations, "exclusive", "exclusive is read the other way");
+  if (member.is("CumSum") && member.has(1)) propose_running_sums(variations);
+  if (member.is("Softmax") || member.is("LogSoftmax")) propose_more_axes(variations);
+  if (member.is("OneHot")) propose_one_hot(variations);
+  if (member.is("Compress")) propose_compress(variations);
+  if (member.is("Trilu")) {
+    for (const int64_t diagonal : {-2, -1, 0, 1, 2})
+      variations.add(fmt::format("it cuts at diagonal {}", diagonal), [&member, diagonal] {
+        Tensors inputs = member.inputs();
+        if (!member.has(1)) throw unsupported("it cuts at the main diagonal");
+        const std::vector<int64_t> at{diagonal};
+        inputs[1] = Tensor::from_ints(inputs[1].type(), inputs[1].dims(), at);
+        return member.with_inputs(std::move(inputs));
+      });
   }
-  if (member.is("Trilu")) propose_flag(variations, "upper", "it keeps the other triangle");
 }
 
 }  // namespace vernier

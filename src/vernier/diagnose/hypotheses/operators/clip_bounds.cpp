@@ -72,6 +72,34 @@ void propose_upper_bound(const Member& relu, const FlaggedNode& flagged, std::ve
                        kFittedNumber});
 }
 
+// As a Relu that became a Clip to another interval.
+void propose_lower_bound(const Member& relu, const FlaggedNode& flagged, std::vector<Proposal>& proposals) {
+  const auto output = stored_output(relu, 0, flagged);
+  if (!output || !flagged.made[*output].is_defined() || flagged.made[*output].size() == 0) return;
+  const auto made = flagged.made[*output].to_doubles();
+  const double low = *std::min_element(made.begin(), made.end());
+  proposals.push_back({FailureClass(32),
+                       fmt::format("its lower bound is {:.6g} instead of 0", low),
+                       [&relu, low] {
+                         auto values = relu.in(0).to_doubles();
+                         for (double& value : values) value = std::max(value, low);
+                         return Tensors{Tensor::from_doubles(relu.out().type(), relu.out().dims(), values)};
+                       },
+                       {},
+                       kFittedNumber});
+}
+
+// What lies outside becomes zero, as where a mask is multiplied.
+void propose_zeros_outside(const Member& clip, std::vector<Proposal>& proposals) {
+  proposals.push_back({FailureClass(32), "what lies outside of its bounds becomes zero", [&clip] {
+                         const auto read = clip.in(0).to_doubles();
+                         auto values = clip.out().to_doubles();
+                         for (size_t i = 0; i < values.size(); ++i)
+                           values[i] = values[i] == read[i] ? read[i] : 0;
+                         return Tensors{Tensor::from_doubles(clip.out().type(), clip.out().dims(), values)};
+                       }});
+}
+
 // A bound that only keeps what follows from dividing by zero, and that float16 takes for zero.
 bool is_epsilon(const Member& clip, size_t input) {
   if (!clip.has(input) || clip.in(input).size() != 1) return false;
@@ -87,9 +115,11 @@ void propose_clip_bounds(const Member& member, const FlaggedNode& flagged, const
   if (member.is("Relu")) {
     proposals.push_back({failure, "Relu passes what is negative", [&] { return Tensors{member.in(0)}; }});
     propose_upper_bound(member, flagged, proposals);
+    propose_lower_bound(member, flagged, proposals);
   }
   if (!member.is("Clip")) return;
   propose_other_bounds(member, flagged, proposals);
+  propose_zeros_outside(member, proposals);
   const bool lower = has_bound(member, 1, "min"), upper = has_bound(member, 2, "max");
   if (upper)
     proposals.push_back(

@@ -73,61 +73,8 @@ void propose_indices(const Variations& variations) {
   }
 }
 
-// Both lists in reverse along the axis of the indices, so that the first update of a place is the last one.
-Tensors first_wins(const Member& member) {
-  Tensors inputs = member.inputs();
-  if (!member.is("ScatterND")) {
-    const size_t axis = axis_of(ops::integer_attribute(member.node(), "axis"), inputs[0]);
-    for (const size_t i : {1, 2}) inputs[i] = reversed(inputs[i], axis);
-    return member.with_inputs(std::move(inputs));
-  }
-  const Dims updates = inputs[2].dims();
-  const int64_t depth = inputs[1].dims().back(), tuples = inputs[1].size() / std::max<int64_t>(1, depth);
-  const int64_t each = inputs[2].size() / std::max<int64_t>(1, tuples);
-  inputs[1] = reversed(inputs[1].reshaped({tuples, depth}), 0).reshaped(inputs[1].dims());
-  inputs[2] = reversed(inputs[2].reshaped({tuples, each}), 0).reshaped(updates);
-  return member.with_inputs(std::move(inputs));
-}
-
 Tensor filled(const Tensor& like, double value) {
   return mapped(like, [value](double) { return value; });
-}
-
-// All updates of one place are added up, whether or not the node says so.
-Tensors adds_up(const Member& member) {
-  Tensors inputs = member.inputs();
-  inputs[2] = filled(inputs[2], 0);
-  inputs[0] = member.with_inputs(inputs).at(0);
-  inputs[2] = member.in(2);
-  return member.changed(
-      [](Node& node) {
-        node.version = std::max<int64_t>(node.version, 16);
-        node.attributes["reduction"] = std::string("add");
-      },
-      std::move(inputs));
-}
-
-void propose_scatter(const Variations& variations) {
-  const Member& member = variations.member();
-  const bool reduces = ops::text_attribute(member.node(), "reduction") != "none";
-  if (reduces) {
-    variations.add_node("updates replace what is there: the reduction is lost",
-                        [](Node& node) { node.attributes.erase("reduction"); });
-    variations.add("of several updates of one place the first one counts", [&member] {
-      Tensors results = member.changed([](Node& node) { node.attributes.erase("reduction"); });
-      return results;
-    });
-  } else {
-    variations.add("of several updates of one place the first one stays",
-                   [&member] { return first_wins(member); });
-    variations.add("several updates of one place are added up", [&member] { return adds_up(member); });
-    variations.add_node("updates are added to what is there", [](Node& node) {
-      node.version = std::max<int64_t>(node.version, 16);
-      node.attributes["reduction"] = std::string("add");
-    });
-  }
-  variations.add_operand("what it writes into is zero", 0,
-                         [](const Tensor& data) { return filled(data, 0); });
 }
 
 // ---- Slice
@@ -282,8 +229,6 @@ void propose_indices(const Member& member, const FlaggedNode& flagged, const Hyp
                      std::vector<Proposal>& proposals) {
   const Variations variations(member, flagged, kClass, proposals);
   if (reads_or_writes_at_indices(member) && member.has(1)) propose_indices(variations);
-  if (member.has(2) && (member.is("ScatterND") || member.is("ScatterElements") || member.is("Scatter")))
-    propose_scatter(variations);
   if (member.is("Slice")) propose_slice(variations);
   if (member.is("Pad")) {
     propose_pad(variations);

@@ -1,4 +1,5 @@
-// B31: an attribute is not read, so that the operator's default holds.
+// B31, and the classes of pools, resampling and normalisations: an attribute is not read, so that the
+// operator's default holds.
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
 
@@ -14,12 +15,35 @@ bool is_left_to_others(const Member& member, const std::string& attribute) {
   return member.is("Constant") || member.is("ConstantOfShape");
 }
 
+// The class of what goes wrong with such operators in other ways.
+int class_of(const Member& member) {
+  static const std::map<std::string, int, std::less<>> classes{{"Resize", 34},
+                                                               {"Upsample", 34},
+                                                               {"GridSample", 34},
+                                                               {"RoiAlign", 34},
+                                                               {"AffineGrid", 34},
+                                                               {"MaxPool", 33},
+                                                               {"AveragePool", 33},
+                                                               {"LpPool", 33},
+                                                               {"GlobalLpPool", 33},
+                                                               {"LRN", 35},
+                                                               {"LpNormalization", 35},
+                                                               {"MeanVarianceNormalization", 35},
+                                                               {"LayerNormalization", 35},
+                                                               {"RMSNormalization", 35},
+                                                               {"InstanceNormalization", 35},
+                                                               {"GroupNormalization", 35},
+                                                               {"BatchNormalization", 35}};
+  const auto found = classes.find(member.op());
+  return found == classes.end() || !member.node().domain.empty() ? 31 : found->second;
+}
+
 }  // namespace
 
 void propose_lost_attributes(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                              std::vector<Proposal>& proposals) {
   if (!member.node().regions.empty()) return;
-  const Variations variations(member, flagged, 31, proposals);
+  const Variations variations(member, flagged, class_of(member), proposals);
   for (const auto& [name, value] : member.node().attributes) {
     if (is_left_to_others(member, name)) continue;
     variations.add_node(fmt::format("its attribute '{}' is not read", name),

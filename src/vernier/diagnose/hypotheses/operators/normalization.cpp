@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "vernier/diagnose/causes/distance.h"
+#include "vernier/diagnose/hypotheses/operators/normalized.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
 
@@ -18,11 +19,6 @@ constexpr std::pair<size_t, const char*> kParameters[] = {
 
 bool is_batch_normalization(const Member& member) {
   return member.is("BatchNormalization");
-}
-
-bool normalises_rows(const Member& member) {
-  return member.is("LayerNormalization") || member.is("InstanceNormalization") ||
-         member.is("GroupNormalization") || member.is("RMSNormalization");
 }
 
 void propose_epsilons(const Variations& variations) {
@@ -76,81 +72,10 @@ void propose_other_epsilon(const Variations& variations, const FlaggedNode& flag
       kFittedNumber);
 }
 
-// All of these operators normalise elements that lie one behind the other.
-int64_t row_length(const Member& member) {
-  const Dims& dims = member.in(0).dims();
-  if (member.is("GroupNormalization")) {
-    const int64_t groups = ops::integer_attribute(member.node(), "num_groups");
-    return member.in(0).size() / std::max<int64_t>(1, dims.at(0) * groups);
-  }
-  const size_t first = member.is("InstanceNormalization")
-                           ? 2
-                           : axis_of(ops::integer_attribute(member.node(), "axis"), member.in(0));
-  int64_t length = 1;
-  for (size_t i = first; i < dims.size(); ++i) length *= dims[i];
-  return length;
-}
-
-// Element i of the first operand has these.
-class Affine {
- public:
-  explicit Affine(const Member& member)
-      : per_channel_(!member.is("LayerNormalization") && !member.is("RMSNormalization")) {
-    const Dims& dims = member.in(0).dims();
-    for (size_t i = 2; i < dims.size(); ++i) inner_ *= dims[i];
-    channels_ = dims.size() > 1 ? dims[1] : 1;
-    scale_ = member.in(1).to_doubles();
-    if (member.has(2)) bias_ = member.in(2).to_doubles();
-  }
-  double of(int64_t element, double normalised) const {
-    return normalised * at(scale_, element, 1) + at(bias_, element, 0);
-  }
-
- private:
-  double at(const std::vector<double>& parameters, int64_t element, double absent) const {
-    if (parameters.empty()) return absent;
-    const auto count = static_cast<int64_t>(parameters.size());
-    const int64_t index = per_channel_ ? element / inner_ % channels_ * count / channels_ : element % count;
-    return parameters[static_cast<size_t>(index)];
-  }
-
-  bool per_channel_;
-  int64_t inner_ = 1, channels_ = 1;
-  std::vector<double> scale_, bias_;
-};
-
-struct Statistics {
-  double mean, variance, mean_square, count, epsilon;
-};
-
-// The first result if an element that is `value` were normalised so.
-using Rule = std::function<double(double value, const Statistics&)>;
-
-Tensors normalised(const Member& member, const Rule& rule) {
-  const int64_t length = row_length(member);
-  const auto x = member.in(0).to_doubles();
-  const Affine affine(member);
-  std::vector<double> y(x.size());
-  const auto count = static_cast<double>(length);
-  for (size_t row = 0; row < x.size(); row += static_cast<size_t>(length)) {
-    Statistics known{0, 0, 0, count, static_cast<double>(ops::real_attribute(member.node(), "epsilon"))};
-    const size_t end = row + static_cast<size_t>(length);
-    for (size_t i = row; i < end; ++i) {
-      known.mean += x[i] / count;
-      known.mean_square += x[i] * x[i] / count;
-    }
-    for (size_t i = row; i < end; ++i) known.variance += (x[i] - known.mean) * (x[i] - known.mean) / count;
-    for (size_t i = row; i < end; ++i) y[i] = affine.of(static_cast<int64_t>(i), rule(x[i], known));
-  }
-  Tensors results = member.outputs();
-  results.at(0) = Tensor::from_doubles(ElementType::kDouble, member.in(0).dims(), y);
-  return results;
-}
-
 void propose_statistics(const Variations& variations) {
   const Member& member = variations.member();
-  const auto add = [&](const char* what, const Rule& rule) {
-    variations.add(what, [&member, rule] { return normalised(member, rule); });
+  const auto add = [&](const char* what, const NormalRule& rule) {
+    variations.add(what, [&member, rule] { return normalised(member, right_grouping(member), rule); });
   };
   const bool centred = !member.is("RMSNormalization");
   const auto centre = [centred](const Statistics& row) { return centred ? row.mean : 0; };
@@ -164,12 +89,17 @@ void propose_statistics(const Variations& variations) {
   add("the sum of squares is divided by one less than the count", [=](double value, const Statistics& row) {
     return (value - centre(row)) / std::sqrt(square(row) * row.count / (row.count - 1) + row.epsilon);
   });
+  add("no root of the variance is taken", [=](double value, const Statistics& row) {
+    return (value - centre(row)) / (square(row) + row.epsilon);
+  });
   if (!centred) {
     add("the mean is taken off, as LayerNormalization does", [](double value, const Statistics& row) {
       return (value - row.mean) / std::sqrt(row.variance + row.epsilon);
     });
     return;
   }
+  add("the mean deviation takes the place of the standard deviation",
+      [](double value, const Statistics& row) { return (value - row.mean) / row.mean_deviation; });
   add("no mean is taken off, as in RMSNormalization",
       [](double value, const Statistics& row) { return value / std::sqrt(row.mean_square + row.epsilon); });
   add("the mean is taken off for the variance only",
@@ -177,6 +107,25 @@ void propose_statistics(const Variations& variations) {
   add("the mean is taken off behind the variance", [](double value, const Statistics& row) {
     return (value - row.mean) / std::sqrt(row.mean_square + row.epsilon);
   });
+}
+
+// Scale and bias, applied otherwise than one after the other.
+void propose_affine_rules(const Variations& variations) {
+  const Member& member = variations.member();
+  const auto add = [&](const char* what, const AffineRule& rule) {
+    variations.add(what, [&member, rule] {
+      const auto right = [&member](double value, const Statistics& row) {
+        return right_rule(member, value, row);
+      };
+      return normalised(member, right_grouping(member), right, rule);
+    });
+  };
+  add("the scale is one more than it should be",
+      [](double value, double scale, double bias) { return value * (1 + scale) + bias; });
+  add("the scale is one less than it should be",
+      [](double value, double scale, double bias) { return value * (scale - 1) + bias; });
+  add("the bias is added before the scale is applied",
+      [](double value, double scale, double bias) { return (value + bias) * scale; });
 }
 
 // The parameters of other channels: all of them, or one.
@@ -201,6 +150,23 @@ void propose_orders(const Variations& variations) {
     for (const auto& [index, name] : kParameters)
       variations.add_operand(fmt::format("the {} is {}", name, what), index, change);
   }
+}
+
+// As GroupNormalization had them before opset 21.
+void propose_parameters_by_group(const Variations& variations) {
+  const Member& member = variations.member();
+  const int64_t groups = ops::integer_attribute(member.node(), "num_groups");
+  variations.add("every channel has the parameters of its group's number", [&member, groups] {
+    Tensors inputs = member.inputs();
+    for (const size_t index : {size_t{1}, size_t{2}}) {
+      if (!member.has(index)) continue;
+      const int64_t channels = inputs[index].dims().at(0);
+      std::vector<int64_t> places;
+      for (int64_t channel = 0; channel < channels; ++channel) places.push_back(channel * groups / channels);
+      inputs[index] = taken(inputs[index], 0, places);
+    }
+    return member.with_inputs(std::move(inputs));
+  });
 }
 
 void propose_exchanges(const Variations& variations) {
@@ -229,6 +195,14 @@ void propose_folding(const Variations& variations) {
   });
   change("no root of the variance is taken", 4,
          [epsilon](double variance) { return (variance + epsilon) * (variance + epsilon) - epsilon; });
+  change("it divides by the variance instead of its root", 4,
+         [epsilon](double variance) { return variance * variance - epsilon; });
+  change("the mean has the other sign", 3, [](double mean) { return -mean; });
+  const Dims& dims = variations.member().in(0).dims();
+  const auto count = static_cast<double>(variations.member().in(0).size() / std::max<int64_t>(1, dims.at(1)));
+  if (count > 1)
+    change("the variance is that of one element less", 4,
+           [count](double variance) { return variance * count / (count - 1); });
   change("the variance is lost", 4, [epsilon](double) { return 1 - epsilon; });
   change("the mean is lost", 3, [](double) { return 0; });
   variations.add("the statistics are those of the batch, as in training", [&member = variations.member()] {
@@ -250,10 +224,14 @@ void propose_normalization(const Member& member, const FlaggedNode& flagged, con
                      member.op() == "SimplifiedLayerNormalization";
   if (of_batch || of_rows || fused) propose_epsilons(variations);
   if (of_batch || of_rows) propose_other_epsilon(variations, flagged);
-  if (of_rows) propose_statistics(variations);
+  if (of_rows) {
+    propose_statistics(variations);
+    propose_affine_rules(variations);
+  }
   if (of_batch) propose_folding(variations);
   if (!of_batch && !of_rows) return;
   propose_orders(variations);
+  if (member.is("GroupNormalization")) propose_parameters_by_group(variations);
   propose_exchanges(variations);
 }
 

@@ -29,8 +29,6 @@ constexpr Function kFunctions[] = {
     {"Erf", [](double x) { return std::erf(x); }},
     {"Exp", [](double x) { return std::exp(x); }},
     {"Gelu", [](double x) { return x * normal_share(x); }},
-    {"HardSigmoid", [](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
-    {"HardSwish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
     {"LeakyRelu", [](double x) { return x > 0 ? x : 0.01 * x; }},
     {"Log", [](double x) { return std::log(x); }},
     {"Mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
@@ -44,17 +42,63 @@ constexpr Function kFunctions[] = {
     {"Sqrt", [](double x) { return std::sqrt(x); }},
     {"Swish", [](double x) { return x * sigmoid(x); }},
     {"Tanh", [](double x) { return std::tanh(x); }},
+    // They come near to others of these.
+    {"HardSigmoid", [](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
+    {"HardSwish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
 };
+
+// Those that are computed in the place of one of them, but that are no operators, or have other attributes.
+constexpr Function kOtherFunctions[] = {
+    {"an exponential to the base 2", [](double x) { return std::exp2(x); }},
+    {"exp(x) - 1", [](double x) { return std::expm1(x); }},
+    {"the logarithm to the base 2", [](double x) { return std::log2(x); }},
+    {"the logarithm to the base 10", [](double x) { return std::log10(x); }},
+    {"log(1 + x)", [](double x) { return std::log1p(x); }},
+    {"the inverse of the root", [](double x) { return 1 / std::sqrt(x); }},
+    {"the square", [](double x) { return x * x; }},
+    {"Atan", [](double x) { return std::atan(x); }},
+    {"Asinh", [](double x) { return std::asinh(x); }},
+    {"Sinh", [](double x) { return std::sinh(x); }},
+    {"Cosh", [](double x) { return std::cosh(x); }},
+    {"Tan", [](double x) { return std::tan(x); }},
+    {"the sine of degrees", [](double x) { return std::sin(x * 0.017453292519943295); }},
+    {"the cosine of degrees", [](double x) { return std::cos(x * 0.017453292519943295); }},
+    {"Floor", [](double x) { return std::floor(x); }},
+    {"Ceil", [](double x) { return std::ceil(x); }},
+    {"Round", [](double x) { return std::nearbyint(x); }},
+    {"cutting off toward zero", [](double x) { return std::trunc(x); }},
+    {"Sign", [](double x) { return x > 0   ? 1.0
+                                   : x < 0 ? -1.0
+                                           : 0.0; }},
+    {"a step from 0 to 1", [](double x) { return x > 0 ? 1.0 : 0.0; }},
+    {"-Abs", [](double x) { return -std::abs(x); }},
+    {"1 - Erf", [](double x) { return std::erfc(x); }},
+    {"Clip to -1 and 1", [](double x) { return std::clamp(x, -1.0, 1.0); }},
+    {"HardSigmoid with 1/6", [](double x) { return std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
+    {"HardSwish with 0.2", [](double x) { return x * std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
+    {"Gelu by Sigmoid(1.702 x)", [](double x) { return x * sigmoid(1.702 * x); }},
+    {"Gelu by Tanh",
+     [](double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }},
+    {"Tanh(1.2 x)", [](double x) { return std::tanh(1.2 * x); }},
+    {"Selu", [](double x) { return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * std::expm1(x)); }},
+    {"Softplus of 2 x, halved", [](double x) { return std::log1p(std::exp(2 * x)) / 2; }},
+};
+
+// Operators that compute one number of another, by a fixed function or one of their attributes.
+const std::vector<const char*> kComputing = {"Acos",   "Acosh", "Asin", "Asinh", "Atan",           "Atanh",
+                                             "Ceil",   "Celu",  "Cosh", "Floor", "Round",          "Selu",
+                                             "Shrink", "Sign",  "Sinh", "Tan",   "ThresholdedRelu"};
 
 // Each reads what the others read, and attributes of others are not missed.
 const std::vector<std::vector<const char*>> kKinds = {
     {"Add", "Sub", "Mul", "Div", "Max", "Min"},
+    {"Sum", "Mean", "Max", "Min"},
+    {"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"},
     {"MaxPool", "AveragePool"},
     {"GlobalMaxPool", "GlobalAveragePool"},
-    {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2"},
+    {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+     "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"},
     {"ArgMax", "ArgMin"},
-    {"Greater", "Less"},
-    {"GreaterOrEqual", "LessOrEqual"},
     {"And", "Or", "Xor"},
     {"Softmax", "LogSoftmax"},
 };
@@ -72,15 +116,17 @@ void become(Node& node, const std::string& op) {
 
 void propose_other_operators(const Variations& variations) {
   const Member& member = variations.member();
-  const bool is_function =
-      (member.is("PRelu") || std::any_of(std::begin(kFunctions), std::end(kFunctions),
-                                         [&](const Function& function) { return member.is(function.op); })) &&
-      member.has(0) && is_float(member.in(0).type());
-  for (const Function& function : kFunctions) {
-    if (!is_function || member.is(function.op)) continue;
-    variations.add(fmt::format("{} is computed in its place", function.op),
-                   [&member, of = function.of] { return Tensors{mapped(member.in(0), of)}; });
-  }
+  const bool is_function = (member.is("PRelu") || is_one_of(member, kComputing) ||
+                            std::any_of(std::begin(kFunctions), std::end(kFunctions),
+                                        [&](const Function& function) { return member.is(function.op); })) &&
+                           member.has(0) && is_float(member.in(0).type());
+  const auto add = [&](const Function& function) {
+    if (is_function && !member.is(function.op))
+      variations.add(fmt::format("{} is computed in its place", function.op),
+                     [&member, of = function.of] { return Tensors{mapped(member.in(0), of)}; });
+  };
+  for (const Function& function : kFunctions) add(function);
+  for (const Function& function : kOtherFunctions) add(function);
   for (const auto& kind : kKinds) {
     if (!is_one_of(member, kind)) continue;
     for (const std::string op : kind) {
@@ -89,6 +135,33 @@ void propose_other_operators(const Variations& variations) {
                             [op](Node& node) { become(node, op); });
     }
   }
+}
+
+// A Softmax whose rows do not add up to one, since what they are divided by is another sum, or none.
+void propose_other_sums(const Variations& variations) {
+  const Member& member = variations.member();
+  const bool logarithm = member.is("LogSoftmax");
+  const auto add = [&](const char* what, const std::function<Tensor()>& simulate) {
+    variations.add(what, [simulate] { return Tensors{simulate()}; });
+  };
+  add("Sigmoid is computed in its place", [&member] { return mapped(member.in(0), sigmoid); });
+  if (!logarithm)
+    add("exponentials are not divided by their sum",
+        [&member] { return mapped(member.in(0), [](double x) { return std::exp(x); }); });
+  // Of what it reads and makes in double the sum of the exponentials is known.
+  const auto with_sum = [&](const char* what, double (*of)(double x, double logarithm_of_sum)) {
+    add(what, [&member, of, logarithm] {
+      const auto x = member.in(0).to_doubles();
+      auto y = member.out().to_doubles();
+      for (size_t i = 0; i < y.size(); ++i) {
+        const double sum = x[i] - (logarithm ? y[i] : std::log(y[i]));
+        y[i] = logarithm ? of(x[i], sum) : std::exp(of(x[i], sum));
+      }
+      return Tensor::from_doubles(member.out().type(), member.out().dims(), y);
+    });
+  };
+  with_sum("one is added to the sum of exponentials",
+           [](double x, double sum) { return x - sum - std::log1p(std::exp(-sum)); });
 }
 
 // A result that follows from an attribute in a line says which one was taken.
@@ -137,6 +210,7 @@ void propose_other_operators(const Member& member, const FlaggedNode& flagged, c
   if (!member.node().domain.empty()) return;
   const Variations variations(member, flagged, 31, proposals);
   propose_other_operators(variations);
+  if (member.is("Softmax") || member.is("LogSoftmax")) propose_other_sums(variations);
   if (member.is("LeakyRelu") || member.is("Elu")) propose_fitted_attribute(variations, flagged, "alpha");
   if (member.is("Relu") || member.is("PRelu")) propose_slope(variations, flagged);
   if (member.is("Gemm")) {

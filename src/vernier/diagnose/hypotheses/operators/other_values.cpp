@@ -4,6 +4,7 @@
 
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/diagnose/hypotheses/products/products.h"
+#include "vernier/ir/clone.h"
 
 namespace vernier {
 
@@ -12,20 +13,36 @@ namespace {
 constexpr size_t kMost = 48;  // simulations of one operand
 constexpr int64_t kLarge = 1 << 20;
 
-// Lists values of the graph that could stand for an operand, without its own node's results.
+// The names of the values that follow from what the node makes: they are not there when it reads.
+std::set<std::string> following(const Node& node, const Graph& graph) {
+  std::set<std::string> names;
+  for (const Value* result : node.outputs) {
+    if (result != nullptr) names.insert(result->name);
+  }
+  for (const auto& later : graph.nodes()) {
+    const auto follows = [&](const Value* value) { return value != nullptr && names.contains(value->name); };
+    const auto captured = captured_values(*later);
+    if (!std::any_of(later->inputs.begin(), later->inputs.end(), follows) &&
+        !std::any_of(captured.begin(), captured.end(), follows))
+      continue;
+    for (const Value* result : later->outputs) {
+      if (result != nullptr) names.insert(result->name);
+    }
+  }
+  return names;
+}
+
+// What the graph has in the place of an operand, but for what follows from its own node's results.
 std::vector<std::pair<const Value*, const Tensor*>> others_of(const Member& member, size_t operand,
                                                               const HypothesisContext& context) {
   std::vector<std::pair<const Value*, const Tensor*>> others;
   const Value* own = member.node().inputs[operand];
-  const auto& results = member.node().outputs;
+  const auto later = following(member.node(), context.graph);
   const ElementType type = member.declared(operand);
   for (const auto& value : context.graph.values()) {
     if (others.size() == kMost) break;
     if (value->name == own->name || value->is_constant() != member.is_constant(operand)) continue;
-    const bool is_made = std::any_of(results.begin(), results.end(), [&](const Value* result) {
-      return result != nullptr && result->name == value->name;
-    });
-    const Tensor* content = is_made || !context.value ? nullptr : context.value(*value);
+    const Tensor* content = later.contains(value->name) || !context.value ? nullptr : context.value(*value);
     if (content == nullptr || content->type() != type || content->dims() != member.in(operand).dims())
       continue;
     others.emplace_back(value.get(), content);

@@ -170,6 +170,12 @@ void propose_regions(const Variations& variations) {
   for (const char* mode : {"avg", "max"})
     variations.add_node(fmt::format("samples count as '{}' says", mode),
                         [mode](Node& changed) { changed.attributes["mode"] = std::string(mode); });
+  for (const float scale : {1.0F, 0.5F, 0.25F, 0.125F, 0.0625F, 0.03125F})
+    variations.add_node(fmt::format("spatial_scale is {}", scale),
+                        [scale](Node& changed) { changed.attributes["spatial_scale"] = scale; });
+  variations.add_operand("rows and columns of the regions are exchanged", 1, [](const Tensor& regions) {
+    return taken(regions, 1, {1, 0, 3, 2});
+  });
   for (const int64_t samples : {0, 1, 2})
     variations.add_node(fmt::format("sampling_ratio is {}", samples),
                         [samples](Node& changed) { changed.attributes["sampling_ratio"] = samples; });

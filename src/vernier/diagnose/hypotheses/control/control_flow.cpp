@@ -1,8 +1,6 @@
 // B41: a Loop or Scan that runs once more or less, or does not carry its states; the other branch of an If.
-#include "vernier/backends/reference/interpreter.h"
+#include "vernier/diagnose/hypotheses/control/lone_node.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
-#include "vernier/ir/clone.h"
-#include "vernier/ops/op_def.h"
 
 namespace vernier {
 
@@ -11,74 +9,10 @@ namespace {
 constexpr int kClass = 41;
 constexpr size_t kTripCount = 0, kCondition = 1, kFirstCarried = 2;
 
-// The node in a graph of its own, which reads what it and its regions read.
-class Alone {
- public:
-  Alone(const Member& member, const HypothesisContext& context) {
-    ValueMap values;
-    const auto bring = [&](const Value* value, Tensor tensor) {
-      if (values.contains(value)) return;
-      if (!tensor.is_defined()) throw unsupported("nobody shows '{}'", value->name);
-      values[value] = add_input(value->name, std::move(tensor));
-    };
-    const Node& node = member.node();
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != nullptr) bring(node.inputs[i], as_declared(member, i));
-    }
-    for (const Value* value : captured_values(node)) {
-      const Tensor* tensor = value->is_constant() ? &*value->constant : context.value(*value);
-      bring(value, tensor == nullptr ? Tensor() : *tensor);
-    }
-    for (const Value* output : node.outputs) {
-      if (output != nullptr) values[output] = graph_.add_value(output->name, output->type);
-    }
-    node_ = graph_.add_node(clone(node, values, &graph_));
-    for (Value* output : node_->outputs) {
-      if (output != nullptr) graph_.outputs.push_back(output);
-    }
-    count_ = node.outputs.size();
-  }
-
-  Node& node() { return *node_; }
-  Graph& graph() { return graph_; }
-  NamedData& data() { return data_; }
-  Value* add_input(const std::string& name, Tensor tensor) {
-    Value* input = graph_.add_input(name, ValueType::of(tensor.type(), to_shape(tensor.dims())));
-    data_[name] = std::move(tensor);
-    return input;
-  }
-
-  // By output of the node as it was.
-  Tensors run() const {
-    const auto made = run_reference(graph_, data_).outputs;
-    Tensors results(count_);
-    size_t next = 0;
-    for (size_t i = 0; i < count_; ++i) {
-      if (node_->outputs[i] == nullptr) continue;
-      const Datum& datum = made.at(next++);
-      if (datum.is_tensor()) results[i] = datum.tensor;
-    }
-    return results;
-  }
-
- private:
-  static Tensor as_declared(const Member& member, size_t index) {
-    const Tensor& tensor = member.in(index);
-    const ElementType declared = member.declared(index);
-    if (!tensor.is_defined() || tensor.type() == declared || !is_float(tensor.type())) return tensor;
-    return Tensor::from_doubles(declared, tensor.dims(), tensor.to_doubles());
-  }
-
-  Graph graph_;
-  Node* node_ = nullptr;
-  NamedData data_;
-  size_t count_ = 0;
-};
-
-using Change = std::function<void(Alone&)>;
+using Change = std::function<void(LoneNode&)>;
 
 Tensors run_changed(const Member& member, const HypothesisContext& context, const Change& change) {
-  Alone alone(member, context);
+  LoneNode alone(member, context);
   change(alone);
   return alone.run();
 }
@@ -118,7 +52,7 @@ class Repetition {
 
 // Counts the trips: another scan output of the Loop collects their numbers.
 int64_t trips_of(const Member& member, const HypothesisContext& context) {
-  Alone alone(member, context);
+  LoneNode alone(member, context);
   Graph& body = *alone.node().region("body");
   body.outputs.push_back(body.inputs.at(0));
   Value* numbers = alone.graph().add_value("numbers of trips");
@@ -128,7 +62,7 @@ int64_t trips_of(const Member& member, const HypothesisContext& context) {
 }
 
 // So many trips, whatever the condition says.
-void set_trips(Alone& alone, int64_t trips) {
+void set_trips(LoneNode& alone, int64_t trips) {
   if (trips < 0) throw unsupported("there is no trip to leave out");
   Value* count = alone.add_input("number of trips", Tensor::scalar(trips));
   auto& inputs = alone.node().inputs;
@@ -136,22 +70,37 @@ void set_trips(Alone& alone, int64_t trips) {
   inputs[kCondition] = nullptr;
 }
 
+// Any other number of trips: few are tried one by one, of many those that a mistake makes likely.
+void propose_counts(const Repetition& repetition, const Member& member, const HypothesisContext& context) {
+  constexpr int64_t kFew = 24;
+  const int64_t trips = trips_of(member, context);
+  std::set<int64_t> counts{trips / 2, trips - 2, trips + 2, 2 * trips};
+  for (int64_t count = 2; trips <= kFew && count < 2 * trips; ++count) counts.insert(count);
+  for (const int64_t count : counts) {
+    if (count < 2 || std::abs(count - trips) < 2) continue;
+    repetition.add(fmt::format("it runs {} times instead of {}", count, trips),
+                   [count](LoneNode& alone) { set_trips(alone, count); });
+  }
+}
+
 void propose_loop(const Variations& variations, const HypothesisContext& context) {
   const Member& member = variations.member();
   const Repetition repetition(variations, context);
   const auto add = [&](const std::string& what, int64_t more) {
-    repetition.add(
-        what, [&member, context, more](Alone& alone) { set_trips(alone, trips_of(member, context) + more); });
+    repetition.add(what, [&member, context, more](LoneNode& alone) {
+      set_trips(alone, trips_of(member, context) + more);
+    });
   };
   add("it runs once too often", 1);
   add("it ends one trip too early", -1);
-  repetition.add("it does not run at all", [](Alone& alone) { set_trips(alone, 0); });
-  repetition.add("it runs once, whatever its condition says", [](Alone& alone) { set_trips(alone, 1); });
-  repetition.add("its condition is not read", [](Alone& alone) {
+  propose_counts(repetition, member, context);
+  repetition.add("it does not run at all", [](LoneNode& alone) { set_trips(alone, 0); });
+  repetition.add("it runs once, whatever its condition says", [](LoneNode& alone) { set_trips(alone, 1); });
+  repetition.add("its condition is not read", [](LoneNode& alone) {
     if (alone.node().inputs.at(kTripCount) == nullptr) throw unsupported("it would never end");
     alone.node().inputs.at(kCondition) = nullptr;
   });
-  repetition.add("every trip begins with the first states", [&member, context](Alone& alone) {
+  repetition.add("every trip begins with the first states", [&member, context](LoneNode& alone) {
     set_trips(alone, trips_of(member, context));  // its own condition might never come true
     Graph& body = *alone.node().region("body");
     for (size_t i = kFirstCarried; i < alone.node().inputs.size(); ++i)
@@ -167,7 +116,7 @@ void propose_scan(const Variations& variations, const HypothesisContext& context
   const size_t first = member.input_count() - scanned;
   const auto axes = member.node().attribute<std::vector<int64_t>>("scan_input_axes", {});
   const auto shorten = [&](const std::string& what, int64_t from) {
-    repetition.add(what, [=, &member](Alone& alone) {
+    repetition.add(what, [=, &member](LoneNode& alone) {
       for (size_t i = 0; i < scanned; ++i) {
         const std::string& name = member.node().inputs[first + i]->name;
         const Tensor tensor = alone.data().at(name).tensor;
@@ -182,7 +131,7 @@ void propose_scan(const Variations& variations, const HypothesisContext& context
   shorten("it ends one element too early", 0);
   shorten("it begins one element too late", 1);
   const auto turn = [&](const std::string& what, const std::string& attribute, size_t count) {
-    repetition.add(what, [=](Alone& alone) {
+    repetition.add(what, [=](LoneNode& alone) {
       auto directions = alone.node().attribute<std::vector<int64_t>>(attribute, {});
       directions.resize(count, 0);
       for (int64_t& direction : directions) direction = direction == 0 ? 1 : 0;
@@ -191,7 +140,7 @@ void propose_scan(const Variations& variations, const HypothesisContext& context
   };
   turn("it runs in the other direction", "scan_input_directions", scanned);
   turn("what it collects is in the other order", "scan_output_directions", member.outputs().size() - first);
-  repetition.add("every element begins with the first states", [first](Alone& alone) {
+  repetition.add("every element begins with the first states", [first](LoneNode& alone) {
     Graph& body = *alone.node().region("body");
     for (size_t i = 0; i < first; ++i) body.replace_uses(body.inputs.at(i), alone.node().inputs[i]);
   });
@@ -218,15 +167,16 @@ void propose_branches(const Variations& variations, const HypothesisContext& con
   const Member& member = variations.member();
   if (member.is("If"))
     variations.add("the other branch is taken", [&member, context] {
-      return run_changed(member, context, [](Alone& alone) { exchange_branches(alone.node()); });
+      return run_changed(member, context, [](LoneNode& alone) { exchange_branches(alone.node()); });
     });
   const auto inside = choices_inside(member.node());
   for (size_t i = 0; i < inside.size(); ++i)
-    variations.add(
-        fmt::format("'{}' inside of it takes the other branch", inside[i]->name), [&member, context, i] {
-          return run_changed(member, context,
-                             [i](Alone& alone) { exchange_branches(*choices_inside(alone.node()).at(i)); });
-        });
+    variations.add(fmt::format("'{}' inside of it takes the other branch", inside[i]->name),
+                   [&member, context, i] {
+                     return run_changed(member, context, [i](LoneNode& alone) {
+                       exchange_branches(*choices_inside(alone.node()).at(i));
+                     });
+                   });
 }
 
 }  // namespace

@@ -1,0 +1,260 @@
+// B42: a kernel sums tile by tile, and does not reach the rest that is no whole tile, or meets it twice; or
+// it misses one tile. Of what is summed some places count never or twice: so are Softmax, normalisations and
+// searches for the largest meant, too.
+#include <numeric>
+
+#include "vernier/diagnose/hypotheses/operators/variations.h"
+#include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/math/reduce_axes.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr int kClass = 42;
+
+using Places = std::vector<int64_t>;
+
+// The axis of each of these operands that is summed over; all are as long there.
+struct Reduction {
+  std::vector<std::pair<size_t, size_t>> axes;  // operand, axis
+  int64_t length = 0;
+  bool divides = false;  // by the length
+};
+
+std::optional<Reduction> made(const Member& member, std::vector<std::pair<size_t, int64_t>> axes) {
+  Reduction reduction;
+  for (const auto& [operand, axis] : axes) {
+    if (!member.has(operand)) return std::nullopt;
+    const size_t counted = axis_of(axis, member.in(operand));
+    const int64_t length = member.in(operand).dims()[counted];
+    if (!reduction.axes.empty() && length != reduction.length) return std::nullopt;
+    reduction.length = length;
+    reduction.axes.emplace_back(operand, counted);
+  }
+  return reduction;
+}
+
+std::optional<Reduction> of_product(const Member& member) {
+  const Node& node = member.node();
+  const bool quantized = member.is("QLinearMatMul");
+  const size_t second = quantized ? 3 : 1;
+  if (member.is("Gemm"))
+    return made(member, {{0, ops::integer_attribute(node, "transA") == 0 ? -1 : -2},
+                         {1, ops::integer_attribute(node, "transB") == 0 ? -2 : -1}});
+  if (!member.has(second)) return std::nullopt;
+  return made(member, {{0, -1}, {second, member.in(second).rank() == 1 ? -1 : -2}});
+}
+
+std::optional<Reduction> of_convolution(const Member& member) {
+  const size_t weights = member.is("QLinearConv") ? 3 : 1;
+  if (ops::integer_attribute(member.node(), "group") != 1) return std::nullopt;
+  return made(member, {{0, 1}, {weights, 1}});
+}
+
+bool is_reduction(const Member& member) {
+  return member.node().domain.empty() && member.op().compare(0, 6, "Reduce") == 0;
+}
+
+std::optional<Reduction> of_reduction(const Member& member) {
+  std::vector<int64_t> axes =
+      member.has(1) ? member.in(1).to_ints() : member.node().attribute<std::vector<int64_t>>("axes", {});
+  if (axes.empty() && member.in(0).rank() == 1) axes = {0};
+  if (axes.size() != 1) return std::nullopt;
+  auto reduction = made(member, {{0, axes[0]}});
+  if (reduction) reduction->divides = member.is("ReduceMean");
+  return reduction;
+}
+
+std::optional<Reduction> reduction_of(const Member& member) {
+  if (member.is("MatMul") || member.is("Gemm") || member.is("MatMulInteger") || member.is("QLinearMatMul"))
+    return of_product(member);
+  if (member.is("Conv") || member.is("QLinearConv")) return of_convolution(member);
+  if (is_reduction(member)) return of_reduction(member);
+  if (member.is("ArgMax") || member.is("ArgMin"))
+    return made(member, {{0, ops::integer_attribute(member.node(), "axis")}});
+  if (member.is("Attention") && !member.has(3) && member.in(1).rank() == 4)
+    return made(member, {{1, -2}, {2, -2}});
+  return std::nullopt;
+}
+
+Places first_places(int64_t count) {
+  Places places(static_cast<size_t>(count));
+  std::iota(places.begin(), places.end(), 0);
+  return places;
+}
+
+Places without(int64_t length, int64_t begin, int64_t end) {
+  Places places = first_places(begin);
+  for (int64_t i = end; i < length; ++i) places.push_back(i);
+  return places;
+}
+
+Places with_twice(int64_t length, int64_t begin, int64_t end) {
+  Places places = first_places(length);
+  for (int64_t i = begin; i < end; ++i) places.push_back(i);
+  return places;
+}
+
+// Where the last whole tile ends, for tiles of usual sizes; the longest first.
+std::set<int64_t> ends_of_tiles(int64_t length) {
+  std::set<int64_t> ends;
+  for (int64_t tile = 2; tile <= 256; tile *= 2) {
+    const int64_t end = length - length % tile;
+    if (end > 0 && end < length) ends.insert(end);
+  }
+  return ends;
+}
+
+using Propose = std::function<void(std::string what, const Places& places)>;
+
+void propose_ends(int64_t length, const Propose& propose) {
+  for (const int64_t end : ends_of_tiles(length)) {
+    propose(fmt::format("it does not reach the last {} of {} elements that it reduces", length - end, length),
+            first_places(end));
+    propose(fmt::format("the last {} of {} elements that it reduces count twice", length - end, length),
+            with_twice(length, end, length));
+  }
+}
+
+// Of few blocks each.
+void propose_blocks(int64_t length, const Propose& propose) {
+  constexpr int64_t kMostBlocks = 16, kSmallest = 4;
+  for (int64_t tile = kSmallest; tile < length; tile *= 2) {
+    if (length > kMostBlocks * tile) continue;
+    for (int64_t begin = 0; begin < length; begin += tile) {
+      const int64_t end = std::min(begin + tile, length);
+      const std::string which = fmt::format("elements {} to {} of those that it reduces", begin, end - 1);
+      propose(fmt::format("it misses {}", which), without(length, begin, end));
+      propose(fmt::format("{} count twice", which), with_twice(length, begin, end));
+    }
+  }
+}
+
+void propose_reduction(const Variations& variations, const Reduction& reduction,
+                       std::vector<Proposal>& proposals) {
+  const Member& member = variations.member();
+  const auto with_places = [&member, reduction](const Places& places, double factor) {
+    Tensors inputs = member.inputs();
+    for (const auto& [operand, axis] : reduction.axes) inputs[operand] = taken(inputs[operand], axis, places);
+    Tensors results = member.with_inputs(std::move(inputs));
+    if (factor != 1) results[0] = mapped(results[0], [factor](double value) { return factor * value; });
+    return results;
+  };
+  const Propose propose = [&](std::string what, const Places& places) {
+    const double factor = static_cast<double>(places.size()) / static_cast<double>(reduction.length);
+    if (reduction.divides)
+      variations.add(what + ", and divides by the count of all",
+                     [with_places, places, factor] { return with_places(places, factor); });
+    variations.add(std::move(what), [with_places, places] { return with_places(places, 1); });
+  };
+  propose_ends(reduction.length, propose);
+  constexpr int64_t kMostWork = 1 << 24;
+  if (reduction.length > kMostWork / std::max<int64_t>(1, member.out().size())) return;
+  const size_t cheap = proposals.size();
+  propose_blocks(reduction.length, propose);
+  for (size_t i = cheap; i < proposals.size(); ++i) proposals[i].is_costly = true;
+}
+
+// Every element is divided by a sum that lacks some: for Softmax the sum of the others.
+void propose_softmax(const Variations& variations) {
+  const Member& member = variations.member();
+  const size_t axis = axis_of(ops::softmax_axis(member.node()), member.in(0));
+  const int64_t length = member.in(0).dims()[axis];
+  const bool logarithm = member.is("LogSoftmax");
+  propose_ends(length, [&](std::string what, const Places& places) {
+    variations.add(
+        std::move(what) + ", in the sum that it divides by", [&member, axis, places, length, logarithm] {
+          // Probabilities divided by what the places that are summed have together.
+          const auto right = member.out().to_doubles();
+          Dims dims = member.in(0).dims();
+          int64_t inner = 1;
+          for (size_t i = axis + 1; i < dims.size(); ++i) inner *= dims[i];
+          std::vector<double> values = right;
+          const int64_t rows = member.in(0).size() / length;
+          for (int64_t row = 0; row < rows; ++row) {
+            const auto at = [&](int64_t place) {
+              return static_cast<size_t>((row / inner * length + place) * inner + row % inner);
+            };
+            double sum = 0;
+            for (const int64_t place : places)
+              sum += logarithm ? std::exp(right[at(place)]) : right[at(place)];
+            for (int64_t place = 0; place < length; ++place)
+              values[at(place)] = logarithm ? right[at(place)] - std::log(sum) : right[at(place)] / sum;
+          }
+          Tensors results = member.outputs();
+          results[0] = Tensor::from_doubles(results[0].type(), results[0].dims(), values);
+          return results;
+        });
+  });
+}
+
+// The mean of images, places in their order in memory.
+void propose_global_pool(const Variations& variations) {
+  const Member& member = variations.member();
+  const Dims& dims = member.in(0).dims();
+  if (dims.size() < 3) return;
+  const int64_t length = member.in(0).size() / std::max<int64_t>(1, dims[0] * dims[1]);
+  propose_ends(length, [&](const std::string& what, const Places& places) {
+    const double factor = static_cast<double>(places.size()) / static_cast<double>(length);
+    for (const double times : {1.0, factor}) {
+      variations.add(what + (times == 1 ? "" : ", and divides by the count of all"),
+                     [&member, length, places, times] {
+                       const Tensor flat = member.in(0).reshaped({member.in(0).size() / length, length});
+                       const auto values = taken(flat, 1, places).to_doubles();
+                       auto means = member.out().to_doubles();
+                       for (size_t i = 0; i < means.size(); ++i) {
+                         const auto begin = values.begin() + static_cast<ptrdiff_t>(i * places.size());
+                         means[i] = times * std::accumulate(begin, begin + std::ssize(places), 0.0) /
+                                    static_cast<double>(places.size());
+                       }
+                       return Tensors{Tensor::from_doubles(member.out().type(), member.out().dims(), means)};
+                     });
+    }
+  });
+}
+
+// A running sum that begins anew with every tile.
+void propose_restarts(const Variations& variations) {
+  const Member& member = variations.member();
+  const size_t axis = axis_of(member.in(1).to_ints().at(0), member.in(0));
+  const int64_t length = member.in(0).dims()[axis];
+  for (int64_t tile = 2; tile < length; tile *= 2) {
+    variations.add(fmt::format("it begins anew after every {} elements", tile),
+                   [&member, axis, length, tile] {
+                     auto values = member.out().to_doubles();
+                     int64_t inner = 1;
+                     for (size_t i = axis + 1; i < member.in(0).dims().size(); ++i)
+                       inner *= member.in(0).dims()[i];
+                     for (int64_t begin = 0; begin < length; begin += tile) {
+                       Places places;
+                       for (int64_t i = begin; i < std::min(begin + tile, length); ++i) places.push_back(i);
+                       const Tensor part = taken(member.in(0), axis, places);
+                       const auto sums = member.with_input(0, part).at(0).to_doubles();
+                       for (size_t i = 0; i < sums.size(); ++i) {
+                         const auto at = static_cast<int64_t>(i), count = static_cast<int64_t>(places.size());
+                         const int64_t place = begin + at / inner % count, outer = at / inner / count;
+                         values[static_cast<size_t>((outer * length + place) * inner + at % inner)] = sums[i];
+                       }
+                     }
+                     return Tensors{Tensor::from_doubles(member.out().type(), member.out().dims(), values)};
+                   });
+  }
+}
+
+}  // namespace
+
+void propose_lost_tails(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
+                        std::vector<Proposal>& proposals) {
+  const Variations variations(member, flagged, kClass, proposals);
+  if (member.is("Softmax") || member.is("LogSoftmax")) {
+    if (!ops::softmax_flattens(member.node())) propose_softmax(variations);
+    return;
+  }
+  if (member.is("GlobalAveragePool")) return propose_global_pool(variations);
+  if (member.is("CumSum") && member.has(1)) return propose_restarts(variations);
+  const auto reduction = reduction_of(member);
+  if (reduction && reduction->length > 1) propose_reduction(variations, *reduction, proposals);
+}
+
+}  // namespace vernier

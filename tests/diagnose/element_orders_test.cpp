@@ -1,0 +1,96 @@
+// Elements in other orders: of axes, blocks and parts, and sums along others.
+#include "diagnose/planted_fault.h"
+#include "vernier/diagnose/hypotheses/operators/variations.h"
+
+namespace vernier {
+namespace {
+
+std::string running_sum(const std::string& attributes) {
+  return of_floats("%x: f32[3, 5, 4], %a: i64[]", "CumSum(%x, %a) {" + attributes + "} version 14");
+}
+
+std::string product(const std::string& equation) {
+  return of_floats("%x: f32[5, 5], %w: f32[5, 5]",
+                   "Einsum(%x, %w) {equation = \"" + equation + "\"} version 12");
+}
+
+const std::string kReshape = of_floats("%x: f32[4, 6], %s: i64[2]", "Reshape(%x, %s) version 14");
+const NamedData kThreeRows{{"s", integers({2}, {3, 8})}};
+const NamedData kAlongOne{{"a", Tensor::scalar(int64_t{1})}};
+const std::string kSplit = R"(graph "g" (%x: f32[3, 9]) -> (%y, %z, %u) {
+  %y: f32[*], %z: f32[*], %u: f32[*] = Split(%x) {axis = 1, num_outputs = 3} version 18 @"n" from ["n"]
+})";
+const std::string kReverse = of_floats("%x: f32[6, 4, 3], %l: i64[4]",
+                                       "ReverseSequence(%x, %l) {time_axis = 0, batch_axis = 1} version 10");
+const NamedData kLengths{{"l", integers({4}, {6, 2, 3, 5})}};
+
+const std::vector<PlantedFault> kFaults = {
+    {"ColumnByColumn", "B31", kReshape,
+     [](const Model&, const NamedData& data) {
+       const Tensor turned = permuted(data.at("x").tensor, {1, 0}).reshaped({8, 3});
+       return Tensors{permuted(turned, {1, 0})};
+     },
+     kThreeRows},
+    {"ReadsTheOtherOrder", "B31", kReshape,
+     [](const Model&, const NamedData& data) {
+       return Tensors{permuted(data.at("x").tensor, {1, 0}).reshaped({3, 8})};
+     },
+     kThreeRows},
+    {"SpaceBeforeChannels", "B31",
+     of_floats("%x: f32[1, 2, 4, 4]", "SpaceToDepth(%x) {blocksize = 2} version 13"),
+     [](const Model&, const NamedData& data) {
+       const Tensor parts = data.at("x").tensor.reshaped({1, 2, 2, 2, 2, 2});
+       return Tensors{permuted(parts, {0, 1, 3, 5, 2, 4}).reshaped({1, 8, 2, 2})};
+     }},
+    {"RowsAndColumnsOfBlocks", "B31",
+     of_floats("%x: f32[1, 8, 3, 3]", "DepthToSpace(%x) {blocksize = 2} version 13"),
+     [](const Model&, const NamedData& data) {
+       const Tensor parts = data.at("x").tensor.reshaped({1, 2, 2, 2, 3, 3});
+       return Tensors{permuted(parts, {0, 3, 4, 2, 5, 1}).reshaped({1, 2, 6, 6})};
+     }},
+    {"PartsInAnotherOrder", "B31", kSplit,
+     [](const Model& model, const NamedData& data) {
+       const Tensors parts = outputs_of(model, data);
+       return Tensors{parts[1], parts[2], parts[0]};
+     }},
+    {"PartsInTurn", "B31", kSplit,
+     [](const Model&, const NamedData& data) {
+       const Tensor& x = data.at("x").tensor;
+       return Tensors{taken(x, 1, {0, 3, 6}), taken(x, 1, {1, 4, 7}), taken(x, 1, {2, 5, 8})};
+     }},
+    {"SumsAlongAnotherAxis", "B31", running_sum("exclusive = 1"),
+     [](const Model& model, const NamedData& data) {
+       NamedData other = data;
+       other["a"] = Tensor::scalar(int64_t{2});
+       return outputs_of(model, other);
+     },
+     kAlongOne},
+    {"BothFlagsLost", "B31", running_sum("exclusive = 1, reverse = 1"), runs(running_sum("reverse = 0")),
+     kAlongOne},
+    {"OtherEquation", "B31", product("ij,jk->ik"), runs(product("ij,kj->ik"))},
+    {"OperandsOfEquation", "B31", product("ij,jk->ik"), runs(product("jk,ij->ik"))},
+    {"BiasAlongRows", "B31", of_floats("%x: f32[2, 4, 4], %b: f32[4, 1]", "Add(%x, %b) version 14"),
+     reads("b",
+           [](const Tensor& b) {
+             return b.reshaped({1, 4});
+           })},
+    {"NothingIsReversed", "B31", kReverse,
+     [](const Model&, const NamedData& data) { return Tensors{data.at("x").tensor}; }, kLengths},
+    {"PaddingIsReversed", "B38", kReverse,
+     reads("l",
+           [](const Tensor&) {
+             return integers({4}, {6, 6, 6, 6});
+           }),
+     kLengths},
+};
+
+TEST(ElementOrders, AreFound) {
+  for (const PlantedFault& fault : kFaults) {
+    SCOPED_TRACE(fault.name);
+    expect_found(fault);
+    expect_nothing_in_noise(fault);
+  }
+}
+
+}  // namespace
+}  // namespace vernier
