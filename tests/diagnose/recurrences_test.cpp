@@ -103,13 +103,13 @@ TEST(Recurrences, EveryOrderOfGatesIsFound) {
   while (std::next_permutation(order.begin(), order.end())) {
     expect_found({"Gates", "B31", gru(""), [&](const Model& model, const NamedData& data) {
                     NamedData other = data;
-                    for (const auto& [name, halves] : {std::pair{"w", 1}, {"r", 1}, {"b", 2}}) {
+                    for (const auto& [name, parts] : {std::pair{"w", 1}, {"r", 1}, {"b", 2}}) {
                       const Tensor& tensor = data.at(name).tensor;
                       std::vector<int64_t> places;
-                      for (int64_t half = 0; half < halves; ++half) {
-                        for (const int64_t gate : order) places.push_back(3 * half + gate);
+                      for (int64_t part = 0; part < parts; ++part) {
+                        for (const int64_t gate : order) places.push_back(3 * part + gate);
                       }
-                      const Tensor rows = tensor.reshaped({3 * halves, tensor.size() / (3 * halves)});
+                      const Tensor rows = tensor.reshaped({3 * parts, tensor.size() / (3 * parts)});
                       other[name] = taken(rows, 0, places).reshaped(tensor.dims());
                     }
                     return outputs_of(model, other);

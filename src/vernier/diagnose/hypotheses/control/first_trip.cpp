@@ -21,7 +21,7 @@ class MemberOfBody {
     for (size_t i = 0; i < operands.size(); ++i) {
       const bool given = operands[i] != nullptr && operands[i]->is_tensor();
       inputs.push_back(given ? unrounded(operands[i]->tensor) : Tensor());
-      // What comes from around the loop is the same in every trip.
+      // A value from around the loop is the same in every trip.
       constants.push_back(node.inputs[i] != nullptr && &node.inputs[i]->graph() != &node.graph());
     }
     for (const Datum& result : results) {

@@ -1,4 +1,4 @@
-// What is seen of the body of a Loop or Scan when it runs: the causes that there may be at its nodes.
+// Looks into the body of a Loop or Scan when it runs for the causes that there may be at its nodes.
 #pragma once
 
 #include "vernier/diagnose/hypotheses/control/lone_node.h"
@@ -21,7 +21,7 @@ struct BodyCause {
   double penalty;
 };
 
-// What the first trip shows.
+// The first trip's values, and the causes that suit its nodes.
 struct FirstTrip {
   std::vector<BodyCause> causes;
   std::map<std::string, TypeAndDims> values;  // that nodes of the body read or made
@@ -35,7 +35,7 @@ inline Graph& body_of(LoneNode& alone) {
 // Throws what the reference throws.
 FirstTrip first_trip(const Member& member, const HypothesisContext& context);
 
-// What the Loop or Scan makes with the cause in every trip. Throws unsupported where a trip gives no occasion
+// Runs the Loop or Scan with the cause in every trip. Throws unsupported where a trip gives no occasion
 // for it.
 Tensors run_with(const Member& member, const HypothesisContext& context, const BodyCause& cause);
 

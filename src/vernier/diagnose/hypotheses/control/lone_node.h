@@ -15,8 +15,8 @@ class LoneNode {
   Graph& graph() { return graph_; }
   NamedData& data() { return data_; }
   Value* add_input(const std::string& name, Tensor tensor);
-  // What the node makes, by output of the node as it was; undefined for what is no tensor. Throws what the
-  // reference throws.
+  // Gives what the node makes, by output of the node as it was; undefined for what is no tensor. Throws what
+  // the reference throws.
   Tensors run(const InterpreterOptions& options = {}) const;
 
  private:

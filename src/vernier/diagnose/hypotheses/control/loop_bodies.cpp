@@ -108,7 +108,7 @@ std::string text_of(const Graph& body, const Rewiring& rewiring) {
   return fmt::format("{} '{}' in place of '{}'", who, rewiring.other, rewiring.old);
 }
 
-// Of the same sizes: each is carried on as the other one.
+// Proposes states of the same sizes of which each is carried on as the other.
 void propose_exchanged_states(const Member& member, const HypothesisContext& context, const FirstTrip& trip,
                               const std::function<void(int, std::string, std::function<Tensors()>)>& add) {
   const Graph& body = *member.node().region("body");

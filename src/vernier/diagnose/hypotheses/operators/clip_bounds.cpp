@@ -89,7 +89,7 @@ void propose_lower_bound(const Member& relu, const FlaggedNode& flagged, std::ve
                        kFittedNumber});
 }
 
-// What lies outside becomes zero, as where a mask is multiplied.
+// Elements outside of the bounds become zero, as where a mask is multiplied.
 void propose_zeros_outside(const Member& clip, std::vector<Proposal>& proposals) {
   proposals.push_back({FailureClass(32), "what lies outside of its bounds becomes zero", [&clip] {
                          const auto read = clip.in(0).to_doubles();

@@ -26,7 +26,7 @@ std::string text_of(const Axes& axes) {
   return fmt::format("{}", fmt::join(axes, ", "));
 }
 
-// What has other sizes afterwards, and the same elements in the same order.
+// Operators whose results have other sizes, and the same elements in the same order.
 void propose_reshaped(const Variations& variations) {
   const Member& member = variations.member();
   const Dims& to = member.out().dims();
@@ -142,7 +142,7 @@ void propose_equations(const Variations& variations) {
   }
 }
 
-// Of padded sequences, each of which is reversed up to its length.
+// Proposes other lengths of padded sequences, each of which is reversed up to its own.
 void propose_lengths(const Variations& variations) {
   const Member& member = variations.member();
   variations.add_result("it reverses nothing", [&member](const Tensor&) { return member.in(0); });

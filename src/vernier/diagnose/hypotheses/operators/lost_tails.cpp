@@ -117,7 +117,7 @@ void propose_ends(int64_t length, const Propose& propose) {
   }
 }
 
-// Of few blocks each.
+// Proposes tails of rows that have few blocks each.
 void propose_blocks(int64_t length, const Propose& propose) {
   constexpr int64_t kMostBlocks = 16, kSmallest = 4;
   for (int64_t tile = kSmallest; tile < length; tile *= 2) {

@@ -8,7 +8,7 @@ namespace vernier {
 // LayerNormalization and its like: what is normalised is the operand itself, by its own statistics.
 bool normalises_rows(const Member& member);
 
-// What is normalised as one.
+// The elements that are normalised as one.
 struct Grouping {
   std::vector<size_t> group;      // of each element of the first operand
   std::vector<bool> counts = {};  // whether the element goes into the statistics; empty: all do
@@ -29,7 +29,7 @@ using AffineRule = std::function<double(double normalised, double scale, double 
 
 double right_rule(const Member& member, double value, const Statistics& row);
 
-// What the node makes by these rules; the default is what the node says.
+// Computes the node by these rules; the default is what the node says.
 Tensors normalised(const Member& member, const Grouping& grouping, const NormalRule& rule,
                    const AffineRule& affine = nullptr);
 

@@ -94,7 +94,7 @@ std::set<size_t> axes_from(size_t first, size_t rank) {
   return axes;
 }
 
-// Those that begin elsewhere, and each axis alone.
+// Proposes axes that begin elsewhere, and each axis alone.
 void propose_other_axes(const Groups& groups, const std::set<size_t>& given, size_t rank) {
   std::set<std::set<size_t>> others;
   for (size_t axis = 0; axis < rank; ++axis) {

@@ -47,7 +47,7 @@ constexpr Function kFunctions[] = {
     {"HardSwish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
 };
 
-// Those that are computed in the place of one of them, but that are no operators, or have other attributes.
+// Functions that are computed in the place of one of these, but are no operators, or have other attributes.
 constexpr Function kOtherFunctions[] = {
     {"an exponential to the base 2", [](double x) { return std::exp2(x); }},
     {"exp(x) - 1", [](double x) { return std::expm1(x); }},
@@ -148,7 +148,7 @@ void propose_other_sums(const Variations& variations) {
   if (!logarithm)
     add("exponentials are not divided by their sum",
         [&member] { return mapped(member.in(0), [](double x) { return std::exp(x); }); });
-  // Of what it reads and makes in double the sum of the exponentials is known.
+  // The sum of the exponentials follows from what the node reads and makes in double.
   const auto with_sum = [&](const char* what, double (*of)(double x, double logarithm_of_sum)) {
     add(what, [&member, of, logarithm] {
       const auto x = member.in(0).to_doubles();

@@ -32,7 +32,8 @@ std::set<std::string> following(const Node& node, const Graph& graph) {
   return names;
 }
 
-// What the graph has in the place of an operand, but for what follows from its own node's results.
+// Lists values of the graph that could stand for an operand, without what follows from its own node's
+// results.
 std::vector<std::pair<const Value*, const Tensor*>> others_of(const Member& member, size_t operand,
                                                               const HypothesisContext& context) {
   std::vector<std::pair<const Value*, const Tensor*>> others;

@@ -64,7 +64,7 @@ void propose_activations(const Variations& variations, const std::vector<std::st
   }
 }
 
-// What lies in blocks of gates along axis 1.
+// Operands that lie in blocks of gates along axis 1.
 Tensor block_of_gate(const Tensor& tensor, int64_t gate, int64_t block) {
   std::vector<int64_t> indices(static_cast<size_t>(block));
   std::iota(indices.begin(), indices.end(), gate * block);
@@ -195,7 +195,7 @@ void propose_exchange(const Variations& variations, size_t a, size_t b, const ch
   });
 }
 
-// What is peculiar to LSTM: a cell state, and weights by which gates see it.
+// Proposes what only LSTM has: a cell state, and weights by which gates see it.
 void propose_cells(const Variations& variations) {
   const Member& member = variations.member();
   propose_exchange(variations, kHidden, kCell, "its first states are exchanged");

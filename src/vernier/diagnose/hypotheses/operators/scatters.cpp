@@ -48,7 +48,7 @@ Tensors adds_up(const Member& member) {
       std::move(inputs));
 }
 
-// What is there at the begin is combined with one update of each place, as where several threads read it
+// The element that is there first is combined with one update of each place, as where several threads read it
 // before any of them writes: with the last update, or with the first one.
 Tensors races(const Member& member, bool first) {
   const auto placed = [&](const Tensor& data, const Tensor& updates) {

@@ -63,7 +63,7 @@ void propose_border(const Variations& integers) {
 
 }  // namespace
 
-void propose_quantised_bias(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
+void propose_quantized_bias(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                             std::vector<Proposal>& proposals) {
   const bool convolves = member.is("QLinearConv"), multiplies = member.is("QLinearMatMul");
   const Variations integers(member, flagged, kClass, proposals);
