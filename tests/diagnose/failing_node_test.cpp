@@ -79,9 +79,9 @@ TEST(FailingNode, OtherSizesAreExplained) {
   RunnerUnderTest tested(*runner, model, make);
   Stopwatch watch(60);
   const auto found = find_failing_node(tested, model, inputs, "other sizes", watch);
-  ASSERT_TRUE(found.culprit);
-  EXPECT_EQ(found.culprit->failure.code(), "B33") << found.culprit->sentence;
-  EXPECT_THAT(found.culprit->nodes, ElementsAre("n"));
+  ASSERT_TRUE(found.root_cause);
+  EXPECT_EQ(found.root_cause->failure.code(), "B33") << found.root_cause->sentence;
+  EXPECT_THAT(found.root_cause->nodes, ElementsAre("n"));
 }
 
 TEST(FailingNode, EndsWithTheTime) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/diagnose/causes/member.h"
 #include "vernier/diagnose/experiments/flagged_node.h"
