@@ -92,19 +92,34 @@ size_t bytes_as_double(const ShownRun& shown, const std::string& value) {
   return static_cast<size_t>(found->second.tensor.size()) * sizeof(double);
 }
 
-// As many at a time as may be followed in the memory that there is; the outputs with the first.
-std::vector<std::set<std::string>> followed_at_once(const ShownRun& shown, const Reach& reach,
-                                                    const std::set<std::string>& inner_values) {
-  constexpr size_t kTimes = 3;
-  std::vector<std::string> names;
-  std::map<std::string, size_t> bytes;
+// The names that values of the model have in the graph, and there. Left out are those that the graph does not
+// have, and those that an error may have reached.
+std::map<std::string, std::string> names_in_graph(const ShownRun& shown, const Reach& reach,
+                                                  const std::set<std::string>& inner_values) {
+  std::map<std::string, std::string> names;
+  const auto add = [&](const std::string& name, const std::string& in_model) {
+    const bool is_known = inner_values.contains(in_model) && reach.knows(name) && !reach.has(name);
+    if (is_known && !shown.quantised) names[name] = in_model;
+  };
+  for (const auto& [name, in_model] : shown.model_names) add(name, in_model);
   for (const std::string& name : inner_values) {
-    if (shown.quantised || !reach.knows(name) || reach.has(name)) continue;
-    names.push_back(name);
+    if (shown.values.contains(name)) add(name, name);
+  }
+  return names;
+}
+
+// As many at a time as may be followed in the memory that there is; the outputs with the first.
+std::vector<std::set<std::string>> followed_at_once(const ShownRun& shown,
+                                                    const std::map<std::string, std::string>& names) {
+  constexpr size_t kTimes = 3;
+  std::vector<std::string> values;
+  std::map<std::string, size_t> bytes;
+  for (const auto& [name, in_model] : names) {
+    values.push_back(name);
     bytes[name] = kTimes * bytes_as_double(shown, name);
   }
   std::vector<std::set<std::string>> groups;
-  for (const auto& batch : in_batches(names, bytes, PropagationOptions().most_bytes))
+  for (const auto& batch : in_batches(values, bytes, PropagationOptions().most_bytes))
     groups.emplace_back(batch.begin(), batch.end());
   if (groups.empty()) groups.emplace_back();
   return groups;
@@ -117,17 +132,18 @@ std::map<std::string, DerivedBound> derived_bounds(EngineUnderTest& tested, cons
   const ShownRun shown = tested.show(inputs);
   const SameInputCheck check = check_on_own_inputs(tested, shown, inputs);
   const Reach reach(*shown.graph, check.flagged_nodes);
-  const auto groups = followed_at_once(shown, reach, inner_values);
+  const auto names = names_in_graph(shown, reach, inner_values);
   const bool any_output = std::any_of(shown.graph->outputs.begin(), shown.graph->outputs.end(),
                                       [&](const Value* output) { return !reach.has(output->name); });
-  if (!any_output && groups.front().empty()) return {};
+  if (!any_output && names.empty()) return {};
   std::map<std::string, DerivedBound> bounds;
-  for (const auto& group : groups) {
+  for (const auto& group : followed_at_once(shown, names)) {
     PropagationOptions options;
     options.inner_values = group;
     for (const auto& [value, error] : propagated_errors(tested, shown, inputs, seed, options)) {
       if (reach.has(value)) continue;
-      DerivedBound& bound = bounds[value] = bound_of(error, shown);
+      const auto found = names.find(value);
+      DerivedBound& bound = bounds[found == names.end() ? value : found->second] = bound_of(error, shown);
       bound.remark = "the kernels add nothing beyond the plan";
     }
   }

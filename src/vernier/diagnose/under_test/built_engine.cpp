@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vernier/diagnose/under_test/runner_under_test.h"
+#include "vernier/engine/model_values.h"
 #include "vernier/engine/planned_roundings.h"
 #include "vernier/exec/group_members.h"
 #include "vernier/ops/group.h"
@@ -87,6 +88,13 @@ ShownRun BuiltEngineUnderTest::show(const NamedData& inputs, const ShowOptions& 
   shown.roundings = planned_roundings(*plan);
   if (runner_.engine()->precision().quantises())
     shown.quantised = {runner_.engine(), &runner_.engine()->graph()};
+  const ModelValues model(runner_.engine()->graph());
+  for_each_graph(*shown.graph, [&](const Graph& graph) {
+    for (const auto& value : graph.values()) {
+      if (const std::string& name = model.name_of(*value); name != value->name)
+        shown.model_names[value->name] = name;
+    }
+  });
   for (const Step& step : plan->steps) {
     if (step.node != nullptr && step.kernel) shown.contracts[step.node] = step.kernel->contract;
   }

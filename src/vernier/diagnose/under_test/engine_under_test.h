@@ -25,6 +25,9 @@ struct ShownRun {
   PlannedRoundings roundings;  // with which the reference runs that graph as the engine promises to
   // The model as the engine's plan quantises it, node by node; null where no plan quantises.
   std::shared_ptr<const Graph> quantised;
+  // What the model calls values that the graph calls otherwise, by their names in the graph: those that a
+  // plan stores in a narrow type, where nobody reads them as floats.
+  std::map<std::string, std::string> model_names;
   NamedData defaults;  // of inputs that need not be given
   NamedData values;    // by name: outputs, and inner values that are shown
   // Inner values that are too large to be held at once, in execution order, and what runs the engine once
