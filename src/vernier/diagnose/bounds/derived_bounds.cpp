@@ -101,9 +101,13 @@ std::map<std::string, std::string> names_in_graph(const ShownRun& shown, const R
     const bool is_known = inner_values.contains(in_model) && reach.knows(name) && !reach.has(name);
     if (is_known && !shown.quantised) names[name] = in_model;
   };
-  for (const auto& [name, in_model] : shown.model_names) add(name, in_model);
+  std::set<std::string> renamed;
+  for (const auto& [name, in_model] : shown.model_names) {
+    add(name, in_model);
+    renamed.insert(in_model);
+  }
   for (const std::string& name : inner_values) {
-    if (shown.values.contains(name)) add(name, name);
+    if (!renamed.contains(name)) add(name, name);
   }
   return names;
 }
