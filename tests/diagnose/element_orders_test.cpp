@@ -70,10 +70,11 @@ const std::vector<PlantedFault> kFaults = {
     {"OtherEquation", "B31", product("ij,jk->ik"), runs(product("ij,kj->ik"))},
     {"OperandsOfEquation", "B31", product("ij,jk->ik"), runs(product("jk,ij->ik"))},
     {"BiasAlongRows", "B31", of_floats("%x: f32[2, 4, 4], %b: f32[4, 1]", "Add(%x, %b) version 14"),
-     reads("b",
-           [](const Tensor& b) {
-             return b.reshaped({1, 4});
-           })},
+     [](const Model&, const NamedData& data) {
+       const Model other =
+           parse_planted(of_floats("%x: f32[2, 4, 4], %b: f32[1, 4]", "Add(%x, %b) version 14"), 18);
+       return outputs_of(other, {{"x", data.at("x")}, {"b", data.at("b").tensor.reshaped({1, 4})}});
+     }},
     {"NothingIsReversed", "B31", kReverse,
      [](const Model&, const NamedData& data) { return Tensors{data.at("x").tensor}; }, kLengths},
     {"PaddingIsReversed", "B38", kReverse,

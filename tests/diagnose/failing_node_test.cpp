@@ -70,7 +70,7 @@ TEST(FailingNode, OtherSizesAreExplained) {
   const Model model = parse_planted(
       of_floats("%x: f32[1, 3, 7, 7]",
                 "MaxPool(%x) {kernel_shape = ints[2, 2], strides = ints[2, 2], ceil_mode = 1} version 12"),
-      18);
+      12);
   const NamedData inputs = drawn_data(*model.graph);
   const MakeRunner make = [](const RunnerModel& made, double) {
     return std::make_unique<FloorRunner>(*made.model);

@@ -64,12 +64,15 @@ Tensors run_rewired(const Member& member, const HypothesisContext& context, cons
 
 class Rewirings {
  public:
-  Rewirings(const Node& loop, std::map<std::string, TypeAndDims> known)
-      : loop_(loop), body_(*loop.region("body")), known_(std::move(known)) {
+  Rewirings(const Member& loop, std::map<std::string, TypeAndDims> known)
+      : body_(*loop.node().region("body")), known_(std::move(known)) {
     // Places in the body of what is carried, or scanned, are those of the operands of the node.
-    for (size_t i = 0; i < body_.inputs.size() && i < loop.inputs.size(); ++i) {
+    for (size_t i = 0; i < body_.inputs.size() && i < loop.input_count(); ++i) {
       states_.insert(body_.inputs[i]->name);
-      if (loop.inputs[i] != nullptr) states_.insert(loop.inputs[i]->name);
+      if (!loop.has(i)) continue;
+      const std::string& first = loop.node().inputs[i]->name;
+      states_.insert(first);
+      known_.emplace(first, TypeAndDims{loop.declared(i), loop.in(i).dims()});
     }
   }
 
@@ -95,7 +98,6 @@ class Rewirings {
     }
   }
 
-  const Node& loop_;
   const Graph& body_;
   std::map<std::string, TypeAndDims> known_;
   std::set<std::string> states_;
@@ -182,7 +184,7 @@ void propose_loop_bodies(const Member& member, const FlaggedNode& flagged, const
   propose_numbers(member, context, add);
   propose_exchanged_states(member, context, trip, add);
   const Graph& body = *member.node().region("body");
-  for (const Rewiring& rewiring : Rewirings(member.node(), trip.values).all())
+  for (const Rewiring& rewiring : Rewirings(member, trip.values).all())
     add(rewiring.is_of_states ? kClass : kOtherOperand, text_of(body, rewiring),
         [&member, context, rewiring] { return run_rewired(member, context, rewiring); });
   for (const BodyCause& cause : trip.causes) {

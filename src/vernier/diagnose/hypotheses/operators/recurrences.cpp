@@ -130,7 +130,7 @@ constexpr size_t kTime = 0, kDirections = 1;
 
 void propose_directions(const Variations& variations) {
   const Member& member = variations.member();
-  if (member.node().attribute<int64_t>("layout", {}) != 0) return;
+  if (member.node().attribute<int64_t>("layout", {}) != 0 || !member.out().is_defined()) return;
   variations.add("its steps are stored in reverse", [&member] {
     Tensors results = member.outputs();
     results.at(0) = reversed(results.at(0), kTime);
@@ -199,11 +199,12 @@ void propose_exchange(const Variations& variations, size_t a, size_t b, const ch
 void propose_cells(const Variations& variations) {
   const Member& member = variations.member();
   propose_exchange(variations, kHidden, kCell, "its first states are exchanged");
-  variations.add("its last states are exchanged", [&member] {
-    Tensors results = member.outputs();
-    std::swap(results.at(1), results.at(2));
-    return results;
-  });
+  if (member.outputs().size() > 2)
+    variations.add("its last states are exchanged", [&member] {
+      Tensors results = member.outputs();
+      std::swap(results[1], results[2]);
+      return results;
+    });
   if (!member.has(kPeepholes)) return;
   variations.add("its peepholes are lost", [&member] { return member.with_input(kPeepholes, {}); });
   Order order{0, 1, 2};
