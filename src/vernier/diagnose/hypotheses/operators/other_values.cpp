@@ -13,11 +13,13 @@ namespace {
 constexpr size_t kMost = 48;  // simulations of one operand
 constexpr int64_t kLarge = 1 << 20;
 
-// The names of the values that follow from what the node makes: they are not there when it reads.
-std::set<std::string> following(const Node& node, const Graph& graph) {
+// The names of the values that follow from what these nodes make: they are not there when the nodes read.
+std::set<std::string> following(std::initializer_list<const Node*> nodes, const Graph& graph) {
   std::set<std::string> names;
-  for (const Value* result : node.outputs) {
-    if (result != nullptr) names.insert(result->name);
+  for (const Node* node : nodes) {
+    for (const Value* result : node->outputs) {
+      if (result != nullptr) names.insert(result->name);
+    }
   }
   for (const auto& later : graph.nodes()) {
     const auto follows = [&](const Value* value) { return value != nullptr && names.contains(value->name); };
@@ -35,10 +37,11 @@ std::set<std::string> following(const Node& node, const Graph& graph) {
 // Lists values of the graph that could stand for an operand, without what follows from its own node's
 // results.
 std::vector<std::pair<const Value*, const Tensor*>> others_of(const Member& member, size_t operand,
+                                                              const Node& flagged,
                                                               const HypothesisContext& context) {
   std::vector<std::pair<const Value*, const Tensor*>> others;
   const Value* own = member.node().inputs[operand];
-  const auto later = following(member.node(), context.graph);
+  const auto later = following({&member.node(), &flagged}, context.graph);
   const ElementType type = member.declared(operand);
   for (const auto& value : context.graph.values()) {
     if (others.size() == kMost) break;
@@ -53,7 +56,7 @@ std::vector<std::pair<const Value*, const Tensor*>> others_of(const Member& memb
 
 }  // namespace
 
-void propose_other_values(const Member& member, const FlaggedNode&, const HypothesisContext& context,
+void propose_other_values(const Member& member, const FlaggedNode& flagged, const HypothesisContext& context,
                           std::vector<Proposal>& proposals) {
   if (!member.node().regions.empty()) return;
   for (size_t i = 0; i < member.input_count(); ++i) {
@@ -61,7 +64,7 @@ void propose_other_values(const Member& member, const FlaggedNode&, const Hypoth
         member.in(i).size() > kLarge)
       continue;
     const bool is_weight = factors_of(member.node()) && member.is_constant(i) && member.in(i).rank() > 1;
-    for (const auto& [value, content] : others_of(member, i, context)) {
+    for (const auto& [value, content] : others_of(member, i, *flagged.node, context)) {
       proposals.push_back({FailureClass(is_weight ? 47 : 31),
                            fmt::format("operand {} ('{}') is '{}' in its place", i,
                                        member.node().inputs[i]->name, value->name),
