@@ -11,7 +11,7 @@ import onnx
 
 VERNIER, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
 sys.path.insert(0, str(ROOT / "benchmarks/quantizers"))
-from compared import subjects  # noqa: E402
+from compared import tested_models  # noqa: E402
 
 NAMES = ("digits", "digits-mlp", "cancer-mlp", "wine-mlp")
 INT8_LOSS, TUNED_LOSS = 1.0, 0.1  # points
@@ -30,17 +30,17 @@ class Labelled(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        cls.subjects = {}
+        cls.tested = {}
         for name in NAMES:
             (cls.folder / name).mkdir()
-            subject = cls.subjects[name] = subjects.MAKERS[name](cls.folder / name)
-            subject.write(cls.folder / name)
-            vernier("calibrate", subject.model, "--data", cls.folder / name / "data", "-o", cls.folder / name / "scales.json")
+            tested = cls.tested[name] = tested_models.MAKERS[name](cls.folder / name)
+            tested.write(cls.folder / name)
+            vernier("calibrate", tested.model, "--data", cls.folder / name / "data", "-o", cls.folder / name / "scales.json")
 
     def lost(self, name, *engine) -> float:
         """Points of the reference, less those of the engine, on rows that nothing was chosen by."""
         folder = self.folder / name
-        vernier("run", self.subjects[name].model, "--reference", "--cpu", *engine, "--data", folder / "held_out", "--labels", folder / "held_out.npy",
+        vernier("run", self.tested[name].model, "--reference", "--cpu", *engine, "--data", folder / "held_out", "--labels", folder / "held_out.npy",
                 "--json", folder / "run.json")  # fmt: skip
         exact, actual = (100 * each["right"] / each["rows"] for each in json.loads((folder / "run.json").read_text())["accuracies"])
         self.assertGreater(exact, 90)  # it is trained
@@ -65,9 +65,9 @@ class Labelled(unittest.TestCase):
     @functools.cache
     def tuned(cls, name) -> tuple[pathlib.Path, dict]:
         """The plan, and the report of how it was found."""
-        folder, subject = cls.folder / name, cls.subjects[name]
+        folder, tested = cls.folder / name, cls.tested[name]
         plan, report = folder / "plan.json", folder / "tune.json"
-        vernier("tune", subject.model, "--data", folder / "data", "--metric", "top1", "--labels", folder / "data.npy", "--max-loss", TUNED_LOSS,
+        vernier("tune", tested.model, "--data", folder / "data", "--metric", "top1", "--labels", folder / "data.npy", "--max-loss", TUNED_LOSS,
                 "--calibration", folder / "scales.json", "-o", plan, "--json", report, "--duration", 0.2, "--budget", 20)  # fmt: skip
         return plan, json.loads(report.read_text())
 
@@ -85,7 +85,7 @@ class Labelled(unittest.TestCase):
                 plan, report = self.tuned(name)
                 self.assertLess(report["chosen"]["latency_ms"], report["baseline"]["latency_ms"])
                 layers = json.loads(plan.read_text())["layers"]
-                contractions = [node.name for node in onnx.load(self.subjects[name].model).graph.node if node.op_type in ("Conv", "Gemm", "MatMul")]
+                contractions = [node.name for node in onnx.load(self.tested[name].model).graph.node if node.op_type in ("Conv", "Gemm", "MatMul")]
                 wide = [node for node in contractions if layers[node]["compute"] == "f32"]
                 self.assertLess(len(wide), len(contractions) / 2)
 

@@ -119,7 +119,7 @@ void propose_clip_bounds(const Member& member, const FlaggedNode& flagged, const
   }
   if (!member.is("Clip")) return;
   propose_other_bounds(member, flagged, proposals);
-  propose_zeros_outside(member, proposals);
+  if (!is_epsilon(member, 1)) propose_zeros_outside(member, proposals);
   const bool lower = has_bound(member, 1, "min"), upper = has_bound(member, 2, "max");
   if (upper)
     proposals.push_back(
