@@ -29,9 +29,9 @@ double own_amplification(const Graph& declared, double relative_l2);
 DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown);
 
 // Bounds what the roundings that the engine under test promises may make of its outputs on these inputs, by
-// name, and of those of these inner values that its graph has. Nothing of a value on the way to which a node makes
-// what no rounding explains on what it reads itself: then no bound may excuse the value. Nothing of inner
-// values where the engine quantizes. Throws what the engine under test throws.
+// name, and of those of these inner values that its graph has. Nothing of a value on the way to which a node
+// makes what no rounding explains on what it reads itself: then no bound may excuse the value. Nothing of
+// inner values where the engine quantizes. Throws what the engine under test throws.
 std::map<std::string, DerivedBound> derived_bounds(EngineUnderTest& tested, const NamedData& inputs,
                                                    uint64_t seed,
                                                    const std::set<std::string>& inner_values = {});

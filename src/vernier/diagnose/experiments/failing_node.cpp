@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/diagnose/causes/member.h"
+#include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/experiments/flagged_node.h"
 #include "vernier/diagnose/experiments/wrong_sizes.h"
 #include "vernier/diagnose/under_test/partial_models.h"
