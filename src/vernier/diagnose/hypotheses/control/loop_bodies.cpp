@@ -177,7 +177,7 @@ void propose_loop_bodies(const Member& member, const FlaggedNode& flagged, const
   const FirstTrip trip = first_trip(member, context);
   const size_t most = static_cast<size_t>(kSeconds / std::max(trip.seconds, kSeconds / kMost));
   const size_t begin = proposals.size();
-  const auto add = [&](int failure, std::string what, std::function<Tensors()> simulate) {
+  const auto add = [&](int failure, std::string what, const std::function<Tensors()>& simulate) {
     Variations(member, flagged, failure, proposals).add(std::move(what), simulate);
     proposals.back().is_costly = true;
   };

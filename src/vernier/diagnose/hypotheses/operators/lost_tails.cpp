@@ -22,7 +22,7 @@ struct Reduction {
   bool divides = false;  // by the length
 };
 
-std::optional<Reduction> made(const Member& member, std::vector<std::pair<size_t, int64_t>> axes) {
+std::optional<Reduction> made(const Member& member, const std::vector<std::pair<size_t, int64_t>>& axes) {
   Reduction reduction;
   for (const auto& [operand, axis] : axes) {
     if (!member.has(operand)) return std::nullopt;

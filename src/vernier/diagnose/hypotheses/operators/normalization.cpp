@@ -200,7 +200,8 @@ void propose_folding(const Variations& variations) {
   change("the mean has the other sign", 3, [](double mean) { return -mean; });
   const Dims& dims = variations.member().in(0).dims();
   const int64_t channels = dims.size() > 1 ? std::max<int64_t>(1, dims[1]) : 1;
-  const auto count = static_cast<double>(variations.member().in(0).size() / channels);
+  const int64_t elements = variations.member().in(0).size() / channels;
+  const auto count = static_cast<double>(elements);
   if (count > 1)
     change("the variance is that of one element less", 4,
            [count](double variance) { return variance * count / (count - 1); });
