@@ -5,7 +5,7 @@ from onnx import TensorProto
 
 from case_writer import generator
 from cases_matmul import normal
-from cases_qlinear import quantized, scale
+from cases_qlinear import quantized, quantized_weights, scale
 
 BATCH, LENGTH, HEADS, SIZE, PAST = 2, 4, 3, 8, 5
 HIDDEN = HEADS * SIZE
@@ -48,7 +48,7 @@ def quantized_projected(writer):
             name = f"qattention_{kind}_past{past}"
             rng = generator(name)
             columns = 3 * HIDDEN
-            inputs = [quantized(rng, np.uint8, BATCH, LENGTH, 10), quantized(rng, dtype, 10, columns), normal(rng, columns),
+            inputs = [quantized(rng, np.uint8, BATCH, LENGTH, 10), quantized_weights(rng, dtype, 10, columns), normal(rng, columns),
                       scale(0.0119), scale(0.0071), np.array([3, 4], np.int32), np.array(117, np.uint8), np.array(5, dtype)]
             if past:
                 inputs[5] = None
@@ -57,7 +57,7 @@ def quantized_projected(writer):
     rng = generator("qattention_columns")
     columns = 3 * HIDDEN
     writer.case("qattention_columns", "QAttention",
-                [quantized(rng, np.uint8, BATCH, LENGTH, 10), quantized(rng, np.int8, 10, columns), normal(rng, columns), scale(0.0119),
+                [quantized(rng, np.uint8, BATCH, LENGTH, 10), quantized_weights(rng, np.int8, 10, columns), normal(rng, columns), scale(0.0119),
                  (rng.random(columns) * 0.01 + 0.001).astype(np.float32), None, np.array(117, np.uint8), np.zeros(columns, np.int8)],
                 dict(num_heads=HEADS))
 

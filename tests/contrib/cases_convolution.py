@@ -6,7 +6,7 @@ import numpy as np
 
 from case_writer import MICROSOFT, generator
 from cases_matmul import normal
-from cases_qlinear import TYPES, quantized, scale
+from cases_qlinear import TYPES, quantized, quantized_weights, scale
 
 GEOMETRIES = {
     "plain": ((2, 4, 7, 6), (3, 4, 3, 3), {}),
@@ -26,7 +26,7 @@ def qlinear_conv(writer):
             outputs = w_shape[0]
             w_scale = (rng.random(outputs) * 0.02 + 0.001).astype(np.float32) if channels else scale(0.0117)
             w_zero = np.zeros(outputs, np.int8) if channels else np.array(-3, np.int8)
-            inputs = [quantized(rng, dtype, *x_shape), scale(0.0319), np.array(9, dtype), quantized(rng, np.int8, *w_shape),
+            inputs = [quantized(rng, dtype, *x_shape), scale(0.0319), np.array(9, dtype), quantized_weights(rng, np.int8, *w_shape),
                       w_scale, w_zero, scale(0.1371), np.array(13, dtype)]
             if channels:
                 inputs.append(rng.integers(-9999, 9999, outputs, dtype=np.int32))

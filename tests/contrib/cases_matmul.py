@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from case_writer import generator
-from cases_qlinear import TYPES, quantized, scale
+from cases_qlinear import TYPES, quantized, quantized_weights, scale
 
 
 def normal(rng, *shape, dtype=np.float32):
@@ -27,7 +27,7 @@ def qgemm(writer):
                     name = f"qgemm_{kind}_{variant}_{'columns' if columns else 'tensor'}_{'real' if real else 'quantized'}"
                     rng = generator(name)
                     a = quantized(rng, dtype, *((k, m) if attributes.get("transA") else (m, k)))
-                    b = quantized(rng, np.int8, *((n, k) if attributes.get("transB") else (k, n)))
+                    b = quantized_weights(rng, np.int8, *((n, k) if attributes.get("transB") else (k, n)))
                     b_scale = np.array([0.011, 0.023, 0.0171, 0.0093], np.float32) if columns else scale(0.0117)
                     b_zero = np.array([1, -3, 0, 5], np.int8) if columns else np.array(-3, np.int8)
                     c = rng.integers(-9999, 9999, (n,) if columns else (m, n), dtype=np.int32)
@@ -44,7 +44,7 @@ def integer_to_float(writer):
             for columns in (False, True):
                 name = f"{kind}_{layout}_{'columns' if columns else 'tensor'}"
                 rng = generator(name)
-                b = quantized(rng, dtype, *b_shape)
+                b = quantized_weights(rng, dtype, *b_shape)
                 if columns and b.ndim == 3:
                     continue
                 b_scale = np.array([0.011, 0.023, 0.0171], np.float32) if columns else scale(0.0117)

@@ -4,7 +4,7 @@ import numpy as np
 
 from case_writer import generator
 from cases_matmul import normal
-from cases_qlinear import TYPES, quantized
+from cases_qlinear import TYPES, quantized_weights
 
 STEPS, INPUTS, HIDDEN = 4, 6, 5
 
@@ -13,7 +13,7 @@ def weights(rng, dtype, directions, inputs, columns):
     """Quantized weights, their scale and zero point; of each column if `columns`."""
     shape = (directions, 4 * HIDDEN) if columns else (directions,)
     point = 0 if columns else (133 if dtype == np.uint8 else -3)
-    return quantized(rng, dtype, directions, inputs, 4 * HIDDEN), (rng.random(shape) * 0.01 + 0.001).astype(np.float32), np.full(shape, point, dtype)
+    return quantized_weights(rng, dtype, directions, inputs, 4 * HIDDEN), (rng.random(shape) * 0.01 + 0.001).astype(np.float32), np.full(shape, point, dtype)
 
 
 def dynamic_quantize_lstm(writer):
