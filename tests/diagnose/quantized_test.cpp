@@ -1,5 +1,6 @@
 // Integers that are made, read or summed in another way than the graph says.
 #include "diagnose/planted_fault.h"
+#include "vernier/ops/group.h"
 
 namespace vernier {
 namespace {
@@ -190,6 +191,14 @@ TEST(QuantizedFactor, IsFittedWhereItIsCoarse) {
   ASSERT_TRUE(found.cause);
   EXPECT_EQ(found.cause->failure.code(), "B28");
   EXPECT_LT(found.cause->residual, 0.2) << found.cause->what;
+}
+
+TEST(QuantizedConvolution, OfBytesThatAGroupDequantizesIsExplained) {
+  const Model model = parse_planted(convolution(), 18);
+  ops::make_group(*model.graph, {model.graph->nodes().front().get()}, "pointwise");
+  const Reproduction found = Planted(model, convolves(true, 40), to_convolve()).reproduction();
+  ASSERT_TRUE(found.cause);
+  EXPECT_EQ(found.cause->failure.code(), "B29") << found.cause->what;
 }
 
 TEST(QuantizedConvolution, OfBytesIsNotFlaggedWhenItIsSound) {

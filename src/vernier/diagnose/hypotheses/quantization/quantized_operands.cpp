@@ -1,5 +1,6 @@
 #include "vernier/diagnose/hypotheses/quantization/quantized_operands.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "vernier/error_analysis/node_rules.h"
@@ -27,14 +28,33 @@ Operands of_joined(const Node& node) {
   return operands;
 }
 
-// A value of the body of a group that comes from outside, as it is called there.
-const Value* outer_value(const Value* value, const FlaggedNode& flagged) {
-  if (value == nullptr || !ops::is_group(*flagged.node)) return value;
-  const Graph& body = ops::body(*flagged.node);
+// Gives a value of the body of a group as it is called around the group, if it comes from there.
+const Value* around(const Value* value, const Node& node) {
+  if (value == nullptr || !ops::is_group(node)) return value;
+  const Graph& body = ops::body(node);
   for (size_t i = 0; i < body.inputs.size(); ++i) {
-    if (body.inputs[i] == value) return flagged.node->inputs[i];
+    if (body.inputs[i] == value) return node.inputs[i];
   }
   return value;
+}
+
+// The node that makes a value, and the group that it lies in, which may be another than the flagged one.
+struct Maker {
+  const Node *node = nullptr, *group = nullptr;
+
+  const Value* input(size_t index) const {
+    const Value* value = node->input(index);
+    return group == nullptr ? value : around(value, *group);
+  }
+};
+
+Maker maker_of(const Value* value, const FlaggedNode& flagged) {
+  const Value* outer = around(value, *flagged.node);
+  const Node* node = outer == nullptr ? nullptr : outer->producer();
+  if (node == nullptr || node == flagged.node || !ops::is_group(*node)) return {node};
+  const auto made = std::find(node->outputs.begin(), node->outputs.end(), outer);
+  const Value* inner = ops::body(*node).outputs[static_cast<size_t>(made - node->outputs.begin())];
+  return {inner->producer(), node};
 }
 
 }  // namespace
@@ -62,15 +82,10 @@ Operands quantized_operands(const Node& node) {
   return found == known.end() ? Operands() : found->second;
 }
 
-const Node* maker_of(const Value* value, const FlaggedNode& flagged) {
-  const Value* outer = outer_value(value, flagged);
-  return outer == nullptr ? nullptr : outer->producer();
-}
-
 const Tensor* content_of(const Value* value, const FlaggedNode& flagged, const HypothesisContext& context) {
   if (value == nullptr) return nullptr;
   if (value->is_constant()) return &*value->constant;
-  const Value* outer = outer_value(value, flagged);
+  const Value* outer = around(value, *flagged.node);
   for (size_t i = 0; i < flagged.inputs.size(); ++i) {
     if (flagged.node->inputs[i] == outer && flagged.inputs[i].is_defined()) return &flagged.inputs[i];
   }
@@ -80,13 +95,14 @@ const Tensor* content_of(const Value* value, const FlaggedNode& flagged, const H
 
 std::optional<Dequantized> dequantized(const Value* value, const FlaggedNode& flagged,
                                        const HypothesisContext& context) {
-  const Node* node = maker_of(value, flagged);
+  const Maker maker = maker_of(value, flagged);
+  const Node* node = maker.node;
   if (node == nullptr || node->op != "DequantizeLinear") return std::nullopt;
-  const Tensor* scale = content_of(node->input(1), flagged, context);
+  const Tensor* scale = content_of(maker.input(1), flagged, context);
   if (scale == nullptr || scale->rank() > 1 || node->input(0) == nullptr) return std::nullopt;
   Dequantized found{node, scale->to_doubles(), {}, node->input(0)->type.tensor.element, 0};
   found.zero_points.assign(found.scales.size(), 0);
-  if (const Value* given = node->input(2)) {
+  if (const Value* given = maker.input(2)) {
     const Tensor* zero_point = content_of(given, flagged, context);
     if (zero_point == nullptr || zero_point->size() != scale->size()) return std::nullopt;
     found.zero_points = zero_point->to_doubles();

@@ -17,9 +17,6 @@ struct QuantizedOperand {
 // empty.
 std::vector<QuantizedOperand> quantized_operands(const Node& node);
 
-// The node that makes a value, also where the value comes into the flagged node's group from outside; null
-// for inputs and constants.
-const Node* maker_of(const Value* value, const FlaggedNode& flagged);
 // Gives the content of a value of the graph or of the flagged node's group; null if nobody shows it.
 const Tensor* content_of(const Value* value, const FlaggedNode& flagged, const HypothesisContext& context);
 
