@@ -39,11 +39,11 @@ class Runner:
 
     def command(self, stack: ExitStack) -> tuple[str, Mapping[str, Any]]:
         """As `bench` takes them: onnxruntime or NAME=COMMAND, and the options that the protocol carries."""
-        if self.kind == "onnxruntime" and "optimization" not in self.options:
+        if self.kind == "onnxruntime" and not {"optimization", "runner_option"} & self.options.keys():
             return f"onnxruntime={self.argument}" if self.argument else "onnxruntime", {}
         if self.kind == "onnxruntime":
-            how = self.options["optimization"]
-            carried = {"provider": self.argument or "cpu", "optimisation": how}
+            how = self.options.get("optimization", "all")
+            carried = {"provider": self.argument or "cpu", "optimisation": how, **self.options.get("runner_option", {})}
             return f"onnxruntime:{how}={_python_command(None, 'onnxruntime_runner.py')}", carried
         if self.kind == "tensorrt":
             options = {name: "1" if value is True else value for name, value in self.options.items() if value}
@@ -86,9 +86,10 @@ def engine(path: str | os.PathLike[str], **options: Any) -> Runner:
     return Runner("engine", os.fspath(path), options)
 
 
-def onnxruntime(provider: str = "cpu", optimization: str | None = None, timeout: float | None = None) -> Runner:
-    """ONNX Runtime; optimization is disable, basic, extended or all."""
-    options = {"optimization": optimization, "timeout": timeout}
+def onnxruntime(provider: str = "cpu", optimization: str | None = None, timeout: float | None = None,
+                session: Mapping[str, str] | None = None) -> Runner:  # fmt: skip
+    """ONNX Runtime; optimization is disable, basic, extended or all, session has entries of its configuration, session.x64quantprecision for example."""
+    options = {"optimization": optimization, "timeout": timeout, "runner_option": session}
     return Runner("onnxruntime", "" if provider == "cpu" else provider, {k: v for k, v in options.items() if v is not None})
 
 

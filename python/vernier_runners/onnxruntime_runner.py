@@ -1,4 +1,4 @@
-"""ONNX Runtime as a runner. Options: provider (cpu, cuda), optimisation (disable, basic, extended, all)."""
+"""ONNX Runtime as a runner. Options: provider (cpu, cuda), optimisation (disable, basic, extended, all), entries of its session's configuration."""
 
 import ctypes
 import os
@@ -36,12 +36,14 @@ class OnnxRuntime:
         self.path, self.threads, self.tapped = model, threads, ()
         self.provider = self.choose(options, "provider", "cpu", PROVIDERS)
         self.optimisation = self.choose(options, "optimisation", "all", ("disable", "basic", "extended", "all"))
-        unknown = options.keys() - {"provider", "optimisation"}
+        self.entries = {key: value for key, value in options.items() if "." in key}
+        unknown = options.keys() - self.entries.keys() - {"provider", "optimisation"}
         if unknown:
-            raise Failure(f"unknown option '{min(unknown)}'", "unsupported", advice="known are provider and optimisation")
+            raise Failure(f"unknown option '{min(unknown)}'", "unsupported",
+                          advice="known are provider, optimisation, and entries of the session's configuration, session.x64quantprecision for example")  # fmt: skip
         self.session = self.make_session(model)
         self.outputs = [output.name for output in self.session.get_outputs()]
-        return {"description": {"optimisation": self.optimisation, "provider": ", ".join(self.session.get_providers())}}
+        return {"description": {"optimisation": self.optimisation, "provider": ", ".join(self.session.get_providers()), **self.entries}}
 
     @staticmethod
     def choose(options, name, default, allowed):
@@ -65,6 +67,8 @@ class OnnxRuntime:
         }[self.optimisation]
         if self.threads > 0:
             settings.intra_op_num_threads = self.threads
+        for key, value in self.entries.items():
+            settings.add_session_config_entry(key, value)
         if folder:
             settings.add_session_config_entry(EXTERNAL_FOLDER, folder)
         try:

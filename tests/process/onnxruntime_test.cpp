@@ -58,6 +58,12 @@ TEST_F(OnnxRuntime, AgreesWithTheReference) {
   }
 }
 
+TEST_F(OnnxRuntime, ConfiguresItsSession) {
+  const std::string entry = "session.intra_op.allow_spinning";
+  const auto runner = make_onnxruntime_runner(model(), {.session = {{entry, "0"}}, .python = {}});
+  EXPECT_EQ(runner->description().at(entry), "0");
+}
+
 TEST_F(OnnxRuntime, HandsMapsOver) {
   export_model(zip_map_model(), path);
   imported = import_model(path);
@@ -103,6 +109,8 @@ TEST_F(OnnxRuntime, RefusesWhatItCannotDo) {
     return "";
   };
   EXPECT_THAT(message({.optimisation = "most", .python = {}}), HasSubstr("optimisation must be one of"));
+  EXPECT_THAT(message({.session = {{"precise", "1"}}, .python = {}}), HasSubstr("unknown option 'precise'"));
+  EXPECT_THAT(message({.session = {{"session.load_model_format", "ORT"}}, .python = {}}), HasSubstr("ORT"));
   EXPECT_THAT(message({.python = "/no/such/python"}), HasSubstr("exit status 127"));
   EXPECT_THAT(message({.python = {}}), HasSubstr("x"));  // the input that is missing
 }

@@ -27,6 +27,7 @@ def test_runners_are_words_of_the_command_line():
     assert words(vn.cuda(1, fp16=True)) == ["--cuda=1", "--fp16"]
     assert words(vn.onnxruntime()) == ["--onnxruntime"]
     assert words(vn.onnxruntime(provider="cuda", optimization="disable")) == ["--onnxruntime=cuda", "--optimization", "disable"]
+    assert words(vn.onnxruntime(session={"session.x64quantprecision": "1"})) == ["--onnxruntime", "--runner-option", "session.x64quantprecision=1"]
     assert words(vn.tensorrt(python="/opt/trt/bin/python", fp16=True)) == ["--tensorrt=/opt/trt/bin/python", "--fp16"]
     assert words(vn.command("edge", "ssh jetson runner", timeout=5, level=3)) == ["--runner", "edge=ssh jetson runner", "--runner-option", "level=3", "--timeout", "5"]
     assert words(vn.load_run("a.run")) == ["--load-run", "a.run"]

@@ -81,6 +81,14 @@ def is_quantized(model: pathlib.Path) -> bool:
     return any("Quant" in op or "Integer" in op for op in operators)
 
 
+def onnxruntime(model: pathlib.Path) -> list[str]:
+    """ONNX Runtime as it judges: without VNNI it takes its optimiser to keep sums of quantized models from saturating in 16 bits."""
+    has_vnni = {"avx512_vnni", "avx_vnni"} & set(pathlib.Path("/proc/cpuinfo").read_text().split())
+    if has_vnni or not is_quantized(model):
+        return ORT
+    return ["--onnxruntime", "--optimization", "extended", "--runner-option", "session.x64quantprecision=1"]
+
+
 def narrowed(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
     """bf16 and fp16: the engine against what its plan promises; what the plan costs is a remark, and no matter of right or wrong."""
     if is_quantized(model):
@@ -109,7 +117,7 @@ def declares_half(model: pathlib.Path, work: pathlib.Path) -> bool:
 
 def judge(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
     """ONNX Runtime, what was recorded, and the engines for the CPU and the simulated accelerator, in one run of the reference."""
-    result = run_report(model, "--reference", [*ORT, *CPU, *SIMULATED], data, work)
+    result = run_report(model, "--reference", [*onnxruntime(model), *CPU, *SIMULATED], data, work)
     peer = judge_peer(model, verdict_of(result, leaving_out=("cpu", "simulated")), data, work)
     parts = [peer, verdict_of(result, "cpu"), verdict_of(result, "simulated")]
     return next((part for part in parts if part.startswith("FAIL")), "; ".join(filter(None, parts)))
@@ -119,7 +127,7 @@ def judge_peer(model: pathlib.Path, verdict: str, data: list[str], work: pathlib
     if verdict.startswith("FAIL") and declares_half(model, work):
         # ONNX Runtime's CPU provider has no FP16 kernels: it computes in FP32 and drops the Casts between nodes, so what
         # it yields is the model without the rounding that the model declares.
-        ideal = verdicts(model, "--reference=ideal", ORT, data, work)
+        ideal = verdicts(model, "--reference=ideal", onnxruntime(model), data, work)
         if not ideal.startswith("FAIL"):
             return f"ONNX Runtime matches the unrounded reference; as declared: {verdict.removeprefix('FAIL ')}"
     return verdict

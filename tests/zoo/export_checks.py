@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from engine_checks import ORT, VERNIER, verdicts
+from engine_checks import VERNIER, onnxruntime, verdicts
 
 CONTRACTIONS = ("Conv", "MatMul", "Gemm")
 COUNTS = []  # of --export: what became of each file
@@ -98,13 +98,13 @@ def in_onnxruntime(typed: pathlib.Path, cost: float, data: list[str], work: path
     lacks = lacking_kernel(typed)
     if lacks:
         return lacks if lacks.startswith("FAIL") else f"no kernel: {lacks}"
-    verdict = verdicts(typed, "--reference", ORT, data, work, judged="onnxruntime")
+    verdict = verdicts(typed, "--reference", onnxruntime(typed), data, work, judged="onnxruntime")
     if not verdict.startswith("FAIL"):
         return "agrees"
     # ONNX Runtime computes floats where it has no kernel of a narrow type, and does not round between them.
     if "NaN" in verdict and not np.isfinite(cost):
         return "overflows"  # so does the reference, and what follows Inf and NaN is nobody's promise
-    unrounded = verdicts(typed, "--reference=ideal", ORT, data, work, judged="onnxruntime")
+    unrounded = verdicts(typed, "--reference=ideal", onnxruntime(typed), data, work, judged="onnxruntime")
     return "unrounded" if not unrounded.startswith("FAIL") else verdict
 
 

@@ -59,10 +59,11 @@ std::unique_ptr<Runner> EngineRepairBuilder::make(const EngineChange& change, do
 }
 
 bool EngineRepairBuilder::takes(const std::string& option) const {
-  static const std::map<std::string, std::set<std::string>> known = {{"cpu", {kDeterministicOption}},
-                                                                     {kSimulated, {kDeterministicOption}},
-                                                                     {kCuda, {kDeterministicOption}},
-                                                                     {"onnxruntime", {"optimization"}}};
+  static const std::map<std::string, std::set<std::string>> known = {
+      {"cpu", {kDeterministicOption}},
+      {kSimulated, {kDeterministicOption}},
+      {kCuda, {kDeterministicOption}},
+      {"onnxruntime", {"optimization", "runner-option"}}};
   const auto found = known.find(spec_.kind);
   return found != known.end() && found->second.contains(option) && !spec_.options.contains(option);
 }

@@ -104,6 +104,9 @@ def run_onnxruntime(inputs):
     settings = ort.SessionOptions()
     settings.graph_optimization_level = getattr(ort.GraphOptimizationLevel, LEVELS[ENGINE["options"].get("optimisation", "all")])
     settings.intra_op_num_threads = ENGINE["threads"]
+    for key, value in ENGINE["options"].items():
+        if "." in key:
+            settings.add_session_config_entry(key, value)
     provider = ENGINE["options"].get("provider", "cpu")
     session = ort.InferenceSession(str(HERE / "model.onnx"), settings, providers=PROVIDERS[provider])
     names = [output.name for output in session.get_outputs()]

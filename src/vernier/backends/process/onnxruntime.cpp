@@ -45,7 +45,9 @@ ProcessOptions onnxruntime_process(const OnnxRuntimeOptions& options) {
   process.name = options.provider == "cpu" ? "onnxruntime" : "onnxruntime=" + options.provider;
   process.command = fmt::format("exec {} {}", quoted_for_shell(find_python(options.python)),
                                 quoted_for_shell(find_runner_script("onnxruntime_runner.py").string()));
-  process.options = {{"provider", options.provider}, {"optimisation", options.optimisation}};
+  process.options = options.session;
+  process.options["provider"] = options.provider;
+  process.options["optimisation"] = options.optimisation;
   process.threads = options.threads;
   process.load_timeout = options.load_timeout;
   process.run_timeout = options.run_timeout;

@@ -6,8 +6,10 @@
 namespace vernier {
 
 struct OnnxRuntimeOptions {
-  std::string provider = "cpu";                  // "cpu" or "cuda"
-  std::string optimisation = "all";              // "disable", "basic", "extended" or "all"
+  std::string provider = "cpu";      // "cpu" or "cuda"
+  std::string optimisation = "all";  // "disable", "basic", "extended" or "all"
+  // Entries of the configuration of its session: "session.x64quantprecision" -> "1".
+  std::map<std::string, std::string> session = {};
   int threads = 0;                               // 0: as it likes
   std::string python;                            // the interpreter; empty: see find_python
   double load_timeout = 600, run_timeout = 600;  // seconds

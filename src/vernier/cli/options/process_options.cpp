@@ -62,10 +62,12 @@ void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_vie
 std::optional<ProcessOptions> process_options(const RunnerSpec& spec, int threads) {
   ProcessOptions options;
   if (spec.kind == "onnxruntime") {
-    allow_options(spec, {"optimization", "timeout"});
+    allow_options(spec, {"optimization", "timeout", "runner-option"});
     OnnxRuntimeOptions runtime;
     if (!spec.argument.empty()) runtime.provider = spec.argument;
     if (spec.options.contains("optimization")) runtime.optimisation = spec.options.at("optimization");
+    if (spec.options.contains("runner-option"))
+      runtime.session = options_of_runner(spec.options.at("runner-option"));
     runtime.threads = threads;
     options = onnxruntime_process(runtime);
   } else if (spec.kind == "tensorrt") {

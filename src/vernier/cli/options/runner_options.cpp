@@ -256,7 +256,8 @@ std::string runner_help() {
          "  --optimization disable|basic|extended|all   of ONNX Runtime (default: all)\n"
          "  --timeout SECONDS                           for loading, and for each run, of a child process "
          "(default: 600)\n"
-         "  --runner-option KEY=VALUE                   passed on to a --runner\n"
+         "  --runner-option KEY=VALUE                   passed on to a --runner, or to the session of ONNX "
+         "Runtime\n"
          "  --save-run FILE                             records what the runner yields\n" +
          simulated_help() + cuda_help() +
          "Of an engine (--cpu, --simulated, --cuda, --reference=planned):\n" + engine_help();

@@ -148,7 +148,10 @@ Repair repair_of(const RootCause& root_cause) {
       {"B26", {Kind::kRewrite, "quantize what is joined before it is joined, each with its own scale"}},
       {"B27", {Kind::kRewrite, "leave the sum in float, or give its branches scales of their own"}},
       {"B28", {Kind::kOption, "run the node as it is simulated, without integer kernels"}},
-      {"B29", {Kind::kOption, "use kernels that sum in 32 bits (VNNI), or weights of 7 bits"}},
+      {"B29",
+       {Kind::kOption,
+        "use kernels that sum in 32 bits (VNNI; of ONNX Runtime, session.x64quantprecision=1), or weights of "
+        "7 bits"}},
       {"B30", {Kind::kPlan, "leave the node in float"}},
       {"B31",
        {Kind::kRewrite, "put a barrier behind the node: make its result an output, or write it otherwise"}},

@@ -12,6 +12,10 @@ void change_options(const RepairContext& context, std::vector<RepairCandidate>& 
   };
   static const Choice choices[] = {
       {"no-tf32", "", "switch TF32 off", {"B9", "B15"}},
+      {"runner-option",
+       "session.x64quantprecision=1",
+       "multiply unsigned bytes, whose sums it keeps in 32 bits",
+       {"B29"}},
       {"deterministic", "", "compute the same bits in every run", {"B42", "B44", "B46"}},
       {"optimization",
        "basic",
