@@ -16,7 +16,7 @@ namespace vernier::cpu {
 
 namespace {
 
-enum Input : size_t { kX, kW, kR, kBias, kLengths, kInitialHidden, kInitialCell, kPeepholes };
+using namespace recurrent;
 
 constexpr std::pair<std::string_view, CellFunction> kFunctions[] = {
     {"affine", CellFunction::kAffine},
@@ -85,40 +85,6 @@ Given given_of(const KernelRequest& step) {
         given.outputs.back() < 0 ? std::nullopt : step.outputs[static_cast<size_t>(given.outputs.back())]);
   }
   return given;
-}
-
-struct Cell {
-  CellKind kind;
-  int64_t gates;
-  std::vector<std::string> activations;
-};
-
-Cell cell_of(const Node& node) {
-  if (node.op == "LSTM") return {CellKind::kLstm, 4, {"Sigmoid", "Tanh", "Tanh"}};
-  if (node.op == "GRU") return {CellKind::kGru, 3, {"Sigmoid", "Tanh"}};
-  return {CellKind::kRnn, 1, {"Tanh"}};
-}
-
-// Every operand as large as the sizes say, and of the input's type.
-bool fits(const KernelRequest& request, const RecurrentPlan& plan) {
-  const int64_t d = plan.directions(), width = plan.gates * plan.hidden, h = plan.hidden;
-  const std::pair<size_t, Dims> wanted[] = {
-      {kW, {d, width, plan.inputs}}, {kR, {d, width, h}}, {kBias, {d, 2 * width}}, {kPeepholes, {d, 3 * h}}};
-  for (const auto& [input, dims] : wanted) {
-    if (request.has(input) && request.in(input).dims != dims) return false;
-  }
-  for (const size_t input : {kInitialHidden, kInitialCell}) {
-    if (request.has(input) && request.in(input).size() != d * plan.batch * h) return false;
-  }
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    if (!request.has(i)) continue;
-    if (i == kLengths) {
-      if (request.in(i).element != ElementType::kInt32 || request.in(i).size() != plan.batch) return false;
-    } else if (request.in(i).element != plan.element) {
-      return false;
-    }
-  }
-  return true;
 }
 
 const Tensor* content(const KernelRequest& request, size_t input) {
@@ -197,26 +163,14 @@ std::unique_ptr<Kernel> make(const KernelRequest& step, std::string& reason) {
   const KernelRequest& request = given.request;
   const Node& node = request.node;
   const Operand& x = request.in(kX);
-  const Cell cell = cell_of(node);
-  RecurrentPlan plan;
-  plan.node = node.name;
-  plan.kind = cell.kind;
-  plan.element = x.element;
-  plan.gates = cell.gates;
-  plan.batch_first = ops::is_batch_first(node);
-  plan.backward = ops::directions_of(node);
-  if (!is_float_storage(x.element) || x.rank() != 3 || request.in(kR).rank() != 3) {
+  if (!is_float_storage(x.element)) {
     reason = fmt::format("no {} of {}", node.op, element_type_short_name(x.element));
     return nullptr;
   }
-  plan.steps = x.dims[plan.batch_first ? 1 : 0];
-  plan.batch = x.dims[plan.batch_first ? 0 : 1];
-  plan.inputs = x.dims[2];
-  plan.hidden = request.in(kR).dims[2];
-  if (!fits(request, plan)) {
-    reason = fmt::format("operands that do not fit the {}'s input", node.op);
-    return nullptr;
-  }
+  const auto layer = recurrent_layer(request, reason);
+  if (!layer) return nullptr;
+  RecurrentPlan plan{*layer};
+  plan.node = node.name;
   if (given.has_table()) {
     const Operand &table = step.in(static_cast<size_t>(given.table)),
                   &ids = step.in(static_cast<size_t>(given.ids));
@@ -229,12 +183,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& step, std::string& reason) {
     plan.ids_swapped = given.swapped;
     plan.words = table.dims[0];
   }
-  for (const auto& direction : ops::activations_of(node, cell.activations)) {
-    auto& activations = plan.activations.emplace_back();
+  for (const auto& direction : plan.activations) {
+    auto& activations = plan.cell_activations.emplace_back();
     for (const auto& each : direction) activations.push_back(activation(each));
   }
-  plan.linear_before_reset = ops::integer_attribute(node, "linear_before_reset") != 0;
-  plan.input_forget = ops::integer_attribute(node, "input_forget") != 0;
   place_operands(given, plan);
   RecurrentTiles tiles;
   if (!request.tactic.empty()) {

@@ -247,7 +247,7 @@ class RecurrentKernel : public Kernel {
         times[static_cast<size_t>(s)] = done < length(s) ? time : -1;
         rows[static_cast<size_t>(s)] = {h, kernel.projected(area, direction, row),
                                         product + s * packed().recurrent.row_size(), hidden + s * h,
-                                        p.activations[static_cast<size_t>(direction)].data()};
+                                        p.cell_activations[static_cast<size_t>(direction)].data()};
       }
       // Sequences that have ended keep their state.
       const auto each = [&](const auto& body) {

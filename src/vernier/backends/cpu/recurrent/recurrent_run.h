@@ -4,20 +4,14 @@
 #include "vernier/backends/cpu/gemm/tile_rows.h"
 #include "vernier/backends/cpu/recurrent/recurrent_cells.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
+#include "vernier/backends/shared/recurrent/recurrent_layer.h"
 
 namespace vernier::cpu {
 
-enum class CellKind : uint8_t { kRnn, kGru, kLstm };
-
-struct RecurrentPlan {
-  std::string node;  // named in errors
-  CellKind kind = CellKind::kRnn;
-  ElementType element = ElementType::kFloat;
-  int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, gates = 1;
-  int64_t chunks = 1;  // of sequences, each of which walks through time together
-  bool batch_first = false, linear_before_reset = false, input_forget = false;
-  std::vector<bool> backward;                                                           // of each direction
-  std::vector<std::vector<CellActivation>> activations;                                 // of each direction
+struct RecurrentPlan : RecurrentLayer {
+  std::string node = {};  // named in errors
+  int64_t chunks = 1;     // of sequences, each of which walks through time together
+  std::vector<std::vector<CellActivation>> cell_activations = {};                       // of each direction
   int bias = -1, lengths = -1, initial_hidden = -1, initial_cell = -1, peepholes = -1;  // inputs; -1: none
   std::array<int, 3> outputs = {-1, -1, -1};  // Y, Y_h, Y_c; -1: not wanted
   // An input whose elements say which of the `words` rows of a table each row of X is, in the order of X's
@@ -26,8 +20,6 @@ struct RecurrentPlan {
   ElementType ids_type = ElementType::kUndefined;
   bool ids_swapped = false;
   int64_t words = 0;
-
-  int64_t directions() const { return static_cast<int64_t>(backward.size()); }
 };
 
 // Holds what is known when the kernel is made; null where it comes at run time.
