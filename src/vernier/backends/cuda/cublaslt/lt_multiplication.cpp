@@ -4,6 +4,11 @@
 
 namespace vernier::cuda {
 
+int lt_type(ElementType element) {
+  if (element == ElementType::kFloat) return kLtFloat;
+  return element == ElementType::kFloat16 ? kLtFloat16 : kLtBFloat16;
+}
+
 LtMultiplication::LtMultiplication(const LtProduct& asked, const LtTypes& types, CublasLt& library,
                                    LtHandle handle)
     : library_(library),
@@ -83,6 +88,21 @@ std::optional<uint32_t> LtMultiplication::scheme_of(const LtFound& way) const {
   const LtStatus status =
       api_.configuration(&way.algorithm, kLtReductionScheme, &scheme, sizeof(scheme), &written);
   return status == kLtSuccess ? std::optional(scheme) : std::nullopt;
+}
+
+bool LtMultiplication::sums_in_float(const LtFound& way, ElementType factors) const {
+  size_t written = 0;
+  uint64_t flags = 0;
+  const auto scheme = scheme_of(way);
+  if (!scheme ||
+      api_.capability(&way.algorithm, kLtNumericalFlags, &flags, sizeof(flags), &written) != kLtSuccess)
+    return false;
+  const uint64_t instructions = flags & kLtByte, accumulators = flags >> 8 & kLtByte,
+                 multiplied = flags >> 16 & kLtByte;
+  const bool strict =
+      factors != ElementType::kFloat || (instructions == kLtFma && multiplied == kLtFactors32F);
+  return strict && accumulators == kLtAccumulators32F &&
+         (*scheme == kLtOneSequence || *scheme == kLtInComputeType);
 }
 
 std::vector<LtFound> LtMultiplication::ways(const std::function<bool(const LtFound&)>& keeps,

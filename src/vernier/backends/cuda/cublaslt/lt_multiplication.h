@@ -15,6 +15,9 @@ struct LtTypes {
   int factors, result;  // in memory
 };
 
+// The number of a type of floats in memory.
+int lt_type(ElementType element);
+
 class LtMultiplication {
  public:
   // `library` outlives this; `handle` is its own. Throws an internal error where a descriptor is refused.
@@ -29,6 +32,10 @@ class LtMultiplication {
   bool take(const std::vector<LtFound>& ways, std::string_view tactic, std::string& reason);
   // How partial sums come together. Nothing where the library does not tell.
   std::optional<uint32_t> scheme_of(const LtFound& way) const;
+
+  // Whether products are summed in float: partial sums in a fixed order, or none, and factors of floats as
+  // floats, never TF32.
+  bool sums_in_float(const LtFound& way, ElementType factors) const;
 
   // Working memory of any alignment, for the way that was taken.
   size_t scratch_bytes() const { return workspace_ > 0 ? workspace_ + kWorkspaceAlignment : 0; }
