@@ -41,6 +41,12 @@ void CudaKernel::call(const std::vector<Place>& places, Call enqueue) {
   launches_.push_back(std::move(launch));
 }
 
+void CudaKernel::repeat(size_t launches, int64_t times, size_t number_offset) {
+  if (loop_.count > 0 || launches > launches_.size())
+    throw internal_error("'{}' repeats other launches", name);
+  loop_ = {launches_.size() - launches, launches, static_cast<int>(times), number_offset};
+}
+
 CudaKernel::Place CudaKernel::more_scratch(size_t bytes) {
   constexpr size_t kAlignment = 256;
   const size_t at = (scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -118,7 +124,8 @@ std::byte* CudaKernel::address(const Place& place, const KernelArguments& argume
   throw internal_error("a pointer that leads nowhere");
 }
 
-void CudaKernel::enqueue(const Launch& launch, const KernelArguments& arguments, CudaStream& stream) const {
+void CudaKernel::enqueue(const Launch& launch, const KernelArguments& arguments, CudaStream& stream,
+                         std::optional<int> number) const {
   if (launch.call) {
     std::vector<std::byte*> addresses;
     for (const PointerPlace& pointer : launch.pointers)
@@ -131,6 +138,7 @@ void CudaKernel::enqueue(const Launch& launch, const KernelArguments& arguments,
     const std::byte* at = address(pointer.place, arguments, stream);
     std::memcpy(parameters.data() + pointer.at, &at, sizeof(at));
   }
+  if (number) std::memcpy(parameters.data() + loop_.number_offset, &*number, sizeof(int));
   stream.launch(launch.program->function(), launch.grid, {parameters.data(), launch.parameters.size()}, name);
 }
 
@@ -139,7 +147,12 @@ void CudaKernel::run(const KernelArguments& arguments) const {
   if (launches_.empty()) return;
   auto* stream = dynamic_cast<CudaStream*>(arguments.stream);
   if (stream == nullptr) throw internal_error("'{}' runs on streams of its device only", name);
-  for (const Launch& launch : launches_) enqueue(launch, arguments, *stream);
+  const size_t loop_end = loop_.first + loop_.count;
+  for (size_t i = 0; i < loop_.first; ++i) enqueue(launches_[i], arguments, *stream);
+  for (int number = 0; number < loop_.times; ++number) {
+    for (size_t i = loop_.first; i < loop_end; ++i) enqueue(launches_[i], arguments, *stream, number);
+  }
+  for (size_t i = loop_end; i < launches_.size(); ++i) enqueue(launches_[i], arguments, *stream);
 }
 
 NumericsContract blocked_contract(ElementType computed, ElementType stored) {

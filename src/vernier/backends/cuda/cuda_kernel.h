@@ -54,6 +54,10 @@ class CudaKernel : public Kernel {
   // Adds a pointer in an array, by its offset in the parameters.
   void add_pointer(size_t offset, const Place& place) { add_pointer(launches_.back(), offset, place); }
 
+  // Runs the last `launches` so often, all of them each time; an int at the offset in the parameters of each
+  // says how often they ran before. No launches but these are repeated.
+  void repeat(size_t launches, int64_t times, size_t number_offset);
+
   // Enqueues a library's work between launches, given where the places lead.
   using Call = std::function<void(const std::vector<std::byte*>& addresses, StreamHandle stream)>;
   void call(const std::vector<Place>& places, Call enqueue);
@@ -102,17 +106,25 @@ class CudaKernel : public Kernel {
     std::vector<PointerPlace> pointers;
     Call call = {};  // instead of a program, on the pointers in their order
   };
+  struct Loop {
+    size_t first, count;  // launches
+    int times;
+    size_t number_offset;
+  };
   struct Report {
     size_t launch, number_offset;
     std::string what;
   };
 
   void add_pointer(Launch& launch, size_t at, const Place& place);
-  void enqueue(const Launch& launch, const KernelArguments& arguments, CudaStream& stream) const;
+  // With `number` at the offset of the loop, if it is given.
+  void enqueue(const Launch& launch, const KernelArguments& arguments, CudaStream& stream,
+               std::optional<int> number = {}) const;
 
   std::string node_;
   std::vector<Launch> launches_;
   std::vector<std::shared_ptr<const PackedForm>> contents_;  // of constants
+  Loop loop_{};
   std::vector<Report> reports_;
   std::vector<bool> reads_;
   CudaDevice* device_ = nullptr;
