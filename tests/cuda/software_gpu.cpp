@@ -101,6 +101,13 @@ inline f32 neighbour(f32 x, int mask) {
   exchange(&word, 1);
   return __uint_as_float(exchanged[threadIdx.x / 32][threadIdx.x % 32 ^ mask][0]);
 }
+inline f64 neighbour(f64 x, int mask) {
+  u32 words[2];
+  memcpy(words, &x, sizeof(x));
+  exchange(words, 2);
+  memcpy(&x, exchanged[threadIdx.x / 32][threadIdx.x % 32 ^ mask], sizeof(x));
+  return x;
+}
 inline u32 __byte_perm(u32 x, u32 y, u32 selected) {
   const unsigned long long both = (unsigned long long)y << 32 | x;
   u32 result = 0;

@@ -4,6 +4,7 @@
 #include "vernier/backends/cuda/cublaslt/matmul.h"
 #include "vernier/backends/cuda/cudnn/convolution.h"
 #include "vernier/backends/cuda/quantization/int8_contraction.h"
+#include "vernier/backends/cuda/recurrent/recurrent.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cuda {
@@ -146,7 +147,10 @@ std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::
   if (is_empty && KernelRegistry::instance().find(request.node) != nullptr)
     return std::make_unique<CudaKernel>(request, "empty");
   try {
+    std::string refusal;
     auto kernel = request.wants(0) ? make_library_kernel(request, libraries) : nullptr;
+    if (!kernel && libraries.cublaslt != nullptr)
+      kernel = make_library_recurrent(request, *libraries.cublaslt, refusal);
     return kernel ? std::move(kernel) : make_own_kernel(request, reason);
   } catch (Error& error) {
     throw error.at_node(request.node.name);

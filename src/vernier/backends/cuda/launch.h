@@ -5,7 +5,8 @@
 
 namespace vernier::cuda {
 
-inline constexpr unsigned kThreads = 256;  // of a block, unless a program wants others
+inline constexpr int64_t kSharedMemory = 48000;  // bytes of it that every program may have
+inline constexpr unsigned kThreads = 256;        // of a block, unless a program wants others
 
 // A thread for each of so many items, in a walk by all threads of the grid: programs whose threads go on by
 // the number of threads serve any number of items.

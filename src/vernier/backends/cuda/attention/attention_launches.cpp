@@ -105,9 +105,6 @@ Program matrix_program(const P& p, Definitions definitions) {
   return program_of("matrix_attention", definitions, grid);
 }
 
-// Every program has so much shared memory.
-constexpr int64_t kSharedMemory = 48000;
-
 // Blocks take up to 16 queries: as many as there are, and have room for their scores. Nothing where one has
 // none.
 std::optional<Program> plain_program(const P& p, bool in_packs, Definitions definitions) {

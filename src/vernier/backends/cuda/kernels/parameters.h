@@ -220,6 +220,28 @@ struct ConvolutionParameters {
   int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3];
 };
 
+// A recurrent operator whose inputs are multiplied by W already: `projected` has, for each row of X, the
+// gates of each direction. States that lie in memory are, for each block of sequences: the one before an even
+// step, the one before an odd step, and the cell or the state that is reset.
+struct RecurrentParameters {
+  const void* projected;
+  const void* r;
+  const void* bias;
+  const void* lengths;
+  const void* initial_hidden;
+  const void* initial_cell;
+  const void* peepholes;
+  void* y;
+  void* y_hidden;
+  void* y_cell;
+  void* states;
+  void* faults;
+  int steps, batch, hidden, directions, batch_first;
+  int parts, step, fault;  // blocks that share a direction of some sequences, and the step of this launch
+  int backward[2];
+  double alpha[2][3], beta[2][3], clip;  // of the activations of each direction
+};
+
 // Rows of heads on their way to where attention reads them: `rows` new ones, behind old ones where there are
 // any.
 struct HeadRowsParameters {

@@ -17,3 +17,4 @@ template <> __device__ inline void multiply_add<bf16>(f32 (&sums)[4], const u32 
 
 // The value of the lane whose number differs in the bits of `mask`.
 __device__ inline f32 neighbour(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+__device__ inline f64 neighbour(f64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
