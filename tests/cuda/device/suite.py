@@ -8,7 +8,7 @@ the output and to --out/report.txt, whole outputs to --out/full.log. Exit 1 if a
   - models: `vernier run MODEL --reference --cuda` in the precisions of --precisions, on random inputs, and `vernier bench`, once more with the options of --also;
   - real: real.py;
   - files, sessions, two, faults, sanitizers: several.py;
-  - products: folders of products.py and int8_products.py, which are run as they are declared, and on their integers, where every bit has to be that of the reference;
+  - products: folders of products.py, int8_products.py and recurrent.py, which are run as they are declared, and on their integers, where every bit has to be that of the reference;
 Needs nothing but Python, and what `vernier` needs: a driver and NVRTC; cuBLASLt and cuDNN are used where they are.
 """
 import argparse
