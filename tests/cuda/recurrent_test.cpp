@@ -173,6 +173,13 @@ TEST_F(RecurrentKernelTest, SmallStatesAreOneLaunchAndLargeOnesOneForEachStep) {
   EXPECT_THAT(launches("GRU", "f16", 256), ElementsAre(testing::_, of_units, of_units, of_units));
 }
 
+TEST_F(RecurrentKernelTest, LaunchesThatRepeatAreThereAndNoOthers) {
+  const auto kernel = make({.op = "RNN", .hidden = 400});
+  EXPECT_THROW(kernel->repeat(1, 2, 0), Error);
+  CudaKernel none(0, "none");
+  EXPECT_THROW(none.repeat(1, 2, 0), Error);
+}
+
 TEST_F(RecurrentKernelTest, StatesAreKeptInFloatAndOutputsAloneAreRounded) {
   const auto kernel = make({.op = "GRU", .type = "f16"});
   NumericsContract contract = blocked_contract(ElementType::kFloat, ElementType::kFloat16);

@@ -64,7 +64,7 @@ class Models:
     def add(self, op, hidden, batch):
         draw, i = self.draw, len(self.nodes)
         work = hidden * hidden * batch
-        steps = 20 if work < 1 << 18 else 8 if work < 1 << 21 else 3
+        steps = 20 if work < 1 << 18 else 12 if work < 1 << 21 else 6
         size, directions, layout, gates = draw.choice([1, 5, 16, 40]), draw.choice([1, 1, 2]), draw.choice([0, 0, 1]), GATES[op]
         state = [batch, directions, hidden] if layout else [directions, batch, hidden]
         names = [self.input(f"x{i}", [batch, steps, size] if layout else [steps, batch, size]), self.weights(f"w{i}", [directions, gates * hidden, size]),
