@@ -56,8 +56,8 @@ struct Layer {
   }
 };
 
-void PrintTo(const Layer& layer, std::ostream* out) {
-  *out << layer.test_case().line;
+std::ostream& operator<<(std::ostream& out, const Layer& layer) {
+  return out << layer.test_case().line;
 }
 
 constexpr int64_t kNoneLooped = 0;

@@ -3,7 +3,8 @@
 //
 // A block takes ROWS sequences of one direction, and the units of one of its `parts`. LANES lanes share a unit: each multiplies PACK
 // factors of every gate at a time, which all sequences of the block meet. LOOPS is 1 where a block takes all units and walks through time,
-// with states in shared memory; 0 where a launch makes one step, with states in memory. PHASES says what of a step it computes.
+// with states in shared memory; 0 where a launch makes one step, with states in memory. PHASES says what of a step it computes. LATE
+// is linear_before_reset of a GRU, COUPLED input_forget of an LSTM.
 #define RNN 0
 #define GRU 1
 #define LSTM 2

@@ -105,8 +105,9 @@ Definitions definitions_of(const RecurrentLayer& layer, const Partition& partiti
 
 class Steps {
  public:
-  Steps(CudaKernel& kernel, const KernelRequest& request, const RecurrentLayer& layer, Partition partition)
-      : kernel_(kernel), request_(request), layer_(layer), partition_(std::move(partition)) {
+  Steps(CudaKernel& kernel, const KernelRequest& request, const RecurrentLayer& layer,
+        const Partition& partition)
+      : kernel_(kernel), request_(request), layer_(layer), partition_(partition) {
     if (!partition_.loops)
       states_ = kernel.more_scratch(
           static_cast<size_t>(layer.directions() * tiles_of(layer.batch, partition_.rows)) *
