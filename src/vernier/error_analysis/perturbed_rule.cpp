@@ -85,7 +85,8 @@ double relative_variance(const AnalysedNode& node) {
   const double of_sums = Accumulation(contract, terms).variance(1, 0, aligned);
   const double of_arithmetic = Accumulation({.computed = contract.computed}, 0).variance(1, 0, 1);
   const double probabilities = operand_variance({.operands = contract.probabilities, .terms = 1});
-  return of_sums + of_arithmetic + operand_variance(contract) + probabilities;
+  const double bias = operand_bias(contract);
+  return of_sums + of_arithmetic + operand_variance(contract) + bias * bias + probabilities;
 }
 
 // One that moves by its own error, and by that of arithmetic.

@@ -109,7 +109,8 @@ std::vector<double> product_errors(const AnalysedNode& node, std::vector<double>
   if (squares.empty()) squares = sum_of_products(node, squared(x.value), squared(w.value));
   std::vector<double> met = squares;
   const NumericsContract& contract = node.contract;
-  const double growth = winograd_variance_growth(contract.winograd), operands = operand_variance(contract);
+  const double growth = winograd_variance_growth(contract.winograd), operands = operand_variance(contract),
+               bias = operand_bias(contract);
   const Start start(node);
   constexpr double kTaps = 9;
   const double terms =
@@ -124,6 +125,7 @@ std::vector<double> product_errors(const AnalysedNode& node, std::vector<double>
   std::vector<double> errors(met.size());
   for_each_element(errors.size(), [&](size_t i) {
     errors[i] = std::sqrt(growth * (operands * met[i] + accumulation.variance(met[i], start.at(i), sums[i])));
+    if (bias > 0) errors[i] = std::hypot(errors[i], bias * (sums[i] - start.at(i)));
   });
   const auto add_inherited = [&](const Tensor& left, const Tensor& right) {
     auto inherited = sum_of_products(node, left, right);

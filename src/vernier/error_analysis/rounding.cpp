@@ -120,6 +120,12 @@ double operand_variance(const NumericsContract& contract) {
   return 2 * kUniform * square(left) + (contract.terms == 2 ? square(kUniform * square(unit)) : 0);
 }
 
+double operand_bias(const NumericsContract& contract) {
+  const bool may_truncate = contract.operands == OperandFormat::tf32() && contract.terms == 1;
+  // A factor loses less than two units, and one on average; a product loses what both do.
+  return may_truncate ? 2 * contract.operands.unit_roundoff() : 0;
+}
+
 Accumulation::Accumulation(const NumericsContract& contract, double terms) {
   if (is_integer(contract.accumulated)) {
     constexpr double kRoundings = 3;  // of the converted sum, of its scale, and of their product

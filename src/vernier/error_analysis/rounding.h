@@ -37,6 +37,10 @@ class RoundingError {
 // The variance, relative to the square of a product of two factors, of what the contract does to the factors
 // before they are multiplied.
 double operand_variance(const NumericsContract& contract);
+// The part of itself that a sum of products may lose because all factors are rounded toward zero: such errors
+// are not independent of each other, and add up. Matrix units may drop the bits that TF32 does not have, or
+// round to nearest, and no library says which.
+double operand_bias(const NumericsContract& contract);
 
 // The variance of accumulating so many products as the contract says. Terms of both signs make partial sums
 // that grow with the root of their number, terms of one sign such that grow with it; both are covered. An
