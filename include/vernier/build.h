@@ -22,7 +22,8 @@ struct PrecisionOptions {
   bool bf16 = false, fp16 = false, int8 = false;
   bool int4 = false;                       // weights in blocks of int4, of the nodes that `calibration` names
   bool best = false;                       // whatever this machine computes fast
-  std::string layer_precisions = {};       // types of nodes: "node:fp32,/norm/*:bf16"
+  bool tf32 = false;                       // on a GPU, products of floats may round their factors to TF32
+  std::string layer_precisions = {};       // types of nodes: "node:fp32,/norm/*:bf16,/fc/*:tf32"
   std::string layer_output_types = {};     // of their results, written alike
   std::filesystem::path plan = {};         // a precision plan, a file
   std::filesystem::path calibration = {};  // ranges of values for int8, a file

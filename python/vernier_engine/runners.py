@@ -77,7 +77,7 @@ def cpu(**options: Any) -> Runner:
 
 
 def cuda(gpu: int | None = None, **options: Any) -> Runner:
-    """An engine on a GPU of NVIDIA."""
+    """An engine on a GPU of NVIDIA, with options of an engine; tf32: its products of floats may round their factors to TF32."""
     return Runner("cuda", "" if gpu is None else str(gpu), _precision(options))
 
 

@@ -229,6 +229,9 @@ class Export(unittest.TestCase):
         _, out = self.export("--bf16", NVIDIA_TF32_OVERRIDE="0")
         self.assertIn("NVIDIA_TF32_OVERRIDE=0", out)
         self.assertNotIn("TF32", self.export("--bf16", NVIDIA_TF32_OVERRIDE="1")[1])
+        _, out = self.export("--tf32", "--save-plan", plan)
+        self.assertRegex(out, r"[1-9]\d* nodes are TF32 in the plan; .* f32 in the file")
+        self.assertIn("tf32", {layer["compute"] for layer in json.loads(plan.read_text())["layers"].values()})
 
     def test_options_that_do_not_apply(self):
         self.export("--deterministic", status=2)

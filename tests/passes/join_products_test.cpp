@@ -1,5 +1,6 @@
 #include "passes/attention_lines.h"
 #include "passes/expect_pass.h"
+#include "vernier/ops/tf32.h"
 
 namespace vernier {
 namespace {
@@ -59,6 +60,18 @@ TEST(JoinProducts, KeysWithoutABiasBesideOthers) {
       %q: f32[2, 6, 32], %k: f32[2, 6, 16], %v: f32[2, 6, 24] = Split(%q/joined, %q/columns) {axis = 2} version 18 @"q" from ["k", "q", "qp", "v", "vp"]
       %y: f32[2, 6, 48] = Attention(%q, %k, %v) {kv_num_heads = 2, q_num_heads = 4} version 23 @"y" from ["y"]
   })");
+}
+
+TEST(JoinProducts, OfProductsThatMayAllRoundToTf32OrNone) {
+  const auto with = [](Line line) {
+    line.attributes = "tf32 = 1";
+    return line;
+  };
+  expect_unchanged({join_products()}, model({with(kQueries), kKeys, with(kValues)}));
+  Model prepared, after;
+  ASSERT_EQ(run_case(kJoin, model({with(kQueries), with(kKeys), with(kValues)}), prepared, after), 1);
+  for (const auto& node : after.graph->nodes())
+    EXPECT_EQ(ops::may_round_to_tf32(*node), node->op == "MatMul") << node->name;
 }
 
 TEST(JoinProducts, NotOfOtherRowsNorWithASumOfOneNumber) {

@@ -1,5 +1,6 @@
 // Convolutions whose windows lie side by side, as products.
 #include "passes/expect_pass.h"
+#include "vernier/ops/tf32.h"
 
 namespace vernier {
 namespace {
@@ -47,6 +48,18 @@ TEST(UnfoldPatches, PixelsThatAreReadAsRows) {
   expect_product(convolution(kTiled, kRows), {"Reshape", "Transpose", "Reshape", "Gemm", "Reshape", "Relu"});
   expect_product(convolution(kTiled, kRows, ", %b"),
                  {"Reshape", "Transpose", "Reshape", "Gemm", "Reshape", "Relu"});
+}
+
+TEST(UnfoldPatches, WhatMayRoundToTf32MayDoSoAsAProduct) {
+  for (const bool may : {false, true}) {
+    Model prepared, after;
+    ASSERT_EQ(run_case({unfold_patches()},
+                       convolution(may ? "strides = ints[2, 3], tf32 = 1" : kTiled, kRows), prepared, after),
+              1);
+    for (const auto& node : after.graph->nodes()) {
+      EXPECT_EQ(ops::may_round_to_tf32(*node), may && node->op == "Gemm");
+    }
+  }
 }
 
 TEST(UnfoldPatches, PixelsThatAreReadAsAnImageWithChannelsLast) {

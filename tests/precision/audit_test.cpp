@@ -33,6 +33,18 @@ TEST(Audit, NarrowerIsADifference) {
   EXPECT_THAT(difference(requested(f16, f32, f16), executed(f32, f32, bf16, bf16)), HasSubstr("stored bf16"));
 }
 
+TEST(Audit, Tf32IsNarrowerThanF32AndWiderThan16Bits) {
+  ExecutedPrecision by_tf32 = executed(f32, f32, f32, f32);
+  by_tf32.tf32 = true;
+  EXPECT_EQ(difference(requested(f32, f32, f32), by_tf32), "computed tf32, not f32");
+  LayerPrecision asked = requested(f32, f32, f32);
+  asked.tf32 = true;
+  EXPECT_EQ(difference(asked, by_tf32), "");
+  EXPECT_EQ(difference(asked, executed(f32, f32, f32, f32)), "");
+  EXPECT_EQ(difference(requested(f16, f32, f32), by_tf32), "");
+  EXPECT_EQ(compute_name(by_tf32), "tf32");
+}
+
 TEST(Audit, MovingBitsLosesNone) {
   const auto none = ElementType::kUndefined;
   EXPECT_EQ(difference(requested(f32, f32, f32), executed(none, none, bf16, none)), "");

@@ -40,6 +40,23 @@ TEST(Plan, IsTheSameWhenReadAgain) {
   EXPECT_EQ(parse_plan(JsonValue::parse(text)).layers.at("conv_a").weight_block, 32);
 }
 
+TEST(Plan, Tf32IsATypeToComputeIn) {
+  const Model model = parse_graph(kSmallNet);
+  PrecisionOptions options;
+  options.tf32 = true;
+  const PrecisionPlan plan = make_precision_plan(*model.graph, *model.graph, options);
+  const std::string text = plan_json(plan);
+  const JsonValue json = JsonValue::parse(text);
+  EXPECT_EQ(json.at("layers").at("conv_a").at("compute").string(), "tf32");
+  EXPECT_EQ(json.at("layers").at("relu").at("compute").string(), "f32");
+  const PrecisionPlan again = parse_plan(json);
+  EXPECT_TRUE(again.layers.at("conv_a").tf32);
+  EXPECT_EQ(again.layers.at("conv_a").compute, ElementType::kFloat);
+  EXPECT_FALSE(again.layers.at("relu").tf32);
+  EXPECT_EQ(plan_json(again), text);
+  EXPECT_EQ(summary(again), "f32 4 nodes, tf32 3 nodes");
+}
+
 TEST(Plan, ADamagedFileIsRefused) {
   EXPECT_THAT(refusal("{"), HasSubstr("is not JSON"));
   EXPECT_THAT(refusal("[]"), HasSubstr("an object is needed"));

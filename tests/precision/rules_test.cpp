@@ -1,6 +1,8 @@
 // Tests what the rules make narrow, and the typed graph that follows.
 #include "precision/typing.h"
 #include "vernier/base/file.h"
+#include "vernier/ops/tf32.h"
+#include "vernier/precision/audit.h"
 
 namespace vernier {
 namespace {
@@ -71,6 +73,94 @@ TEST(Rules, TheUserSaysWhichNodes) {
             "Cast:bf16 Conv:bf16 Relu:bf16 Cast:f32 Conv:f32 Cast:bf16 Add:bf16 Conv:bf16 Cast:f32 Exp:f32 "
             "Softmax:f32");
   EXPECT_EQ(plan.layers.at("conv_b").by, LayerPrecision::By::kUser);
+}
+
+// The nodes of a graph that may round their factors to TF32.
+std::vector<std::string> by_tf32(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const auto& node : graph.nodes()) {
+    if (ops::may_round_to_tf32(*node)) names.push_back(node->name);
+  }
+  return names;
+}
+
+PrecisionOptions tf32() {
+  PrecisionOptions options;
+  options.tf32 = true;
+  return options;
+}
+
+TEST(Rules, ContractionsOfF32MayRoundToTf32WhereItIsAskedFor) {
+  Model model = parse_graph(kSmallNet);
+  const auto plan = apply(model, tf32());
+  EXPECT_THAT(by_tf32(*model.graph), testing::ElementsAre("conv_a", "conv_b", "conv_c"));
+  EXPECT_EQ(types(*model.graph), "Conv:f32 Relu:f32 Conv:f32 Add:f32 Conv:f32 Exp:f32 Softmax:f32");
+  EXPECT_EQ(plan.layers.at("conv_a").by, LayerPrecision::By::kRule);
+  EXPECT_EQ(plan.layers.at("conv_a").why, "a contraction");
+  Model strict = parse_graph(kSmallNet);
+  apply(strict, {});
+  EXPECT_THAT(by_tf32(*strict.graph), testing::IsEmpty());
+}
+
+TEST(Rules, TheUserSaysWhichProductsRoundToTf32) {
+  Model kept = parse_graph(kSmallNet);
+  PrecisionOptions options = tf32();
+  options.layers = {{"conv_b", ElementType::kFloat, true}};  // --keep-fp32
+  EXPECT_EQ(apply(kept, options).layers.at("conv_b").by, LayerPrecision::By::kUser);
+  EXPECT_THAT(by_tf32(*kept.graph), testing::ElementsAre("conv_a", "conv_c"));
+
+  Model one = parse_graph(kSmallNet);
+  PrecisionOptions layers = bf16();
+  layers.layers = parse_layer_types("conv_b:tf32");
+  EXPECT_EQ(apply(one, layers).layers.at("conv_b").by, LayerPrecision::By::kUser);
+  EXPECT_THAT(by_tf32(*one.graph), testing::ElementsAre("conv_b"));
+
+  Model others = parse_graph(kSmallNet);
+  PrecisionOptions pattern;
+  pattern.layers = parse_layer_types("*:tf32");
+  const auto plan = apply(others, pattern);
+  EXPECT_THAT(by_tf32(*others.graph), testing::ElementsAre("conv_a", "conv_b", "conv_c"));
+  EXPECT_THAT(plan.notes, testing::Contains(testing::AllOf(testing::HasSubstr("not computed in tf32"),
+                                                           testing::HasSubstr("multiplies nothing"))));
+  pattern.layers = parse_layer_types("softmax:tf32");
+  EXPECT_THROW(make_precision_plan(*others.graph, *others.graph, pattern), PrecisionDifference);
+  PrecisionOptions results;
+  results.outputs = parse_layer_types("conv_a:tf32");
+  EXPECT_THROW(make_precision_plan(*others.graph, *others.graph, results), Error);
+}
+
+TEST(Rules, WhatIsLoweredFurtherIsNotTf32) {
+  Model model = parse_graph(kSmallNet);
+  PrecisionOptions options = bf16();
+  options.tf32 = true;
+  apply(model, options);
+  EXPECT_THAT(by_tf32(*model.graph), testing::IsEmpty());
+  EXPECT_THAT(types(*model.graph), testing::HasSubstr("Conv:bf16"));
+}
+
+TEST(Rules, Tf32IsOffWhateverAsksForIt) {
+  PrecisionOptions options = tf32();
+  options.layers = parse_layer_types("conv_a:tf32");
+  options.no_tf32 = true;
+  Model model = parse_graph(kSmallNet);
+  const auto plan = apply(model, options);
+  EXPECT_THAT(by_tf32(*model.graph), testing::IsEmpty());
+  EXPECT_FALSE(plan.tf32);
+  EXPECT_THAT(plan.notes, testing::Contains(testing::HasSubstr("TF32 is off (--no-tf32")));
+
+  // A plan may ask for it, too.
+  const TemporaryFolder folder;
+  PrecisionOptions planned;
+  planned.plan = folder.path() / "plan.json";
+  const Model declared = parse_graph(kSmallNet);
+  write_file(planned.plan, plan_json(make_precision_plan(*declared.graph, *declared.graph, tf32())));
+  Model asked = parse_graph(kSmallNet);
+  apply(asked, planned);
+  EXPECT_EQ(by_tf32(*asked.graph).size(), 3U);
+  planned.no_tf32 = true;
+  Model forbidden = parse_graph(kSmallNet);
+  apply(forbidden, planned);
+  EXPECT_THAT(by_tf32(*forbidden.graph), testing::IsEmpty());
 }
 
 TEST(Rules, TypesOfResults) {

@@ -17,6 +17,7 @@ PrecisionOptions inner_options(const v1::PrecisionOptions& options) {
   result.int8 = options.int8;
   result.int4 = options.int4;
   result.best = options.best;
+  result.tf32 = options.tf32;
   result.layers = parse_layer_types(options.layer_precisions);
   result.outputs = parse_layer_types(options.layer_output_types);
   result.plan = options.plan;

@@ -48,7 +48,8 @@ bool* find_flag(v1::BuildOptions& options, std::string_view name) {
                                                       {"fp16", &options.precision.fp16},
                                                       {"int8", &options.precision.int8},
                                                       {"int4", &options.precision.int4},
-                                                      {"best", &options.precision.best}};
+                                                      {"best", &options.precision.best},
+                                                      {"tf32", &options.precision.tf32}};
   for (const auto& [each, flag] : flags) {
     if (each == name) return flag;
   }

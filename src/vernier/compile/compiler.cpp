@@ -35,11 +35,23 @@ EngineContent content_of(const Model& model, const BuildOptions& options) {
   return content;
 }
 
+// A plan may be for another device: what is wider is as good.
+void require_tf32(const BuildOptions& options) {
+  const auto& devices = options.accelerators;
+  const bool has_tf32 =
+      std::any_of(devices.begin(), devices.end(), [](const auto& driver) { return driver->computes_tf32(); });
+  if (has_tf32 || !options.precision.asks_tf32()) return;
+  throw unsupported(
+      "TF32 is asked for, and the device of the engine has none: a CPU multiplies floats as they are")
+      .advise("build for a GPU (--cuda), or leave out what asks for TF32 (--tf32, --layer-precisions)");
+}
+
 }  // namespace
 
 Compiler::Compiler(const Model& model, const BuildOptions& asked) {
   BuildOptions options = asked;
   options.precision = resolved_precision(options.precision);
+  require_tf32(options);
   auto content = content_of(model, options);
   planner_ = std::make_shared<Planner>(std::move(content), std::move(options));
 }

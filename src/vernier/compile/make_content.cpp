@@ -27,6 +27,7 @@ void apply(EngineContent& content, const Graph& model, const BuildOptions& build
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
   if (!options.changes_types() && !build.planned) {
     content.precision = declared_plan(*content.graph);
+    content.precision.tf32 = !options.no_tf32;
     return;
   }
   content.precision = build.planned ? *build.planned : make_precision_plan(*content.graph, model, options);
@@ -37,6 +38,7 @@ void apply(EngineContent& content, const Graph& model, const BuildOptions& build
 }  // namespace
 
 PrecisionOptions resolved_precision(PrecisionOptions options) {
+  options.no_tf32 = options.no_tf32 || environment_forbids_tf32();
   if (!options.best) return options;
   options.bf16 = options.bf16 || (!options.fp16 && host_driver().computes_bf16());
   options.int8 = options.int8 || !options.calibration.empty();

@@ -63,6 +63,7 @@ class StepPrecision {
     result.kernel = kernel_->name;
     result.compute = contract.computed;
     result.accumulate = contract.accumulated;
+    result.tf32 = contract.operands == OperandFormat::tf32() && class_of(node).lowering == Lowering::kAlways;
     // The nodes around a product of integers, or of narrow floats, are computed in floats by its kernel.
     const bool narrow =
         contract.computed != ElementType::kUndefined && !holds(contract.computed, ElementType::kFloat);

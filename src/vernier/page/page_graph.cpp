@@ -2,6 +2,7 @@
 
 #include "vernier/ir/text.h"
 #include "vernier/page/page.h"
+#include "vernier/precision/plan_names.h"
 #include "vernier/report/text_table.h"
 
 namespace vernier {
@@ -14,6 +15,12 @@ constexpr size_t kLongestAttribute = 200;
 
 std::string type_text(ElementType type) {
   return type == ElementType::kUndefined ? "" : std::string(element_type_short_name(type));
+}
+
+// `of` is a layer, or what was executed.
+template <class Precision>
+std::string compute_text(const Precision& of) {
+  return of.compute == ElementType::kUndefined ? "" : std::string(compute_name(of));
 }
 
 Json attributes_json(const Node& node) {
@@ -39,10 +46,10 @@ Json executed_json(const AuditRow& row) {
   const ExecutedPrecision& executed = row.executed;
   Json json = {{"how", how_name(executed.how)},
                {"kernel", executed.kernel},
-               {"compute", type_text(executed.compute)},
+               {"compute", compute_text(executed)},
                {"accumulate", type_text(executed.accumulate)},
                {"store", type_text(executed.store)}};
-  if (row.requested) json["requested"] = type_text(row.requested->compute);
+  if (row.requested) json["requested"] = compute_text(*row.requested);
   if (!row.difference.empty()) json["difference"] = row.difference;
   return json;
 }
@@ -50,10 +57,10 @@ Json executed_json(const AuditRow& row) {
 Json requested_json(const LayerPrecision& layer) {
   return {{"how", "kernel"},
           {"kernel", ""},
-          {"compute", type_text(layer.compute)},
+          {"compute", compute_text(layer)},
           {"accumulate", type_text(layer.accumulate)},
           {"store", type_text(layer.store)},
-          {"requested", type_text(layer.compute)}};
+          {"requested", compute_text(layer)}};
 }
 
 // Adds graphs, outer before inner.

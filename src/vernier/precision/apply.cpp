@@ -1,6 +1,7 @@
 #include "vernier/precision/apply.h"
 
 #include "vernier/ir/clone.h"
+#include "vernier/ops/tf32.h"
 #include "vernier/passes/build.h"
 #include "vernier/precision/asked/retype_nodes.h"
 #include "vernier/precision/node_class.h"
@@ -65,6 +66,11 @@ class TypedGraph {
     }
     order_.push_back(&node);
     if (!lowers) return;
+    const bool multiplies_floats = type == ElementType::kFloat && !is_narrow(operands) && !options_.for_onnx;
+    if (layer->tf32 && multiplies_floats && class_of(node).lowering == Lowering::kAlways) {
+      ops::let_round_to_tf32(node);
+      ++changed_;
+    }
     for (Value* output : node.outputs) {
       if (output == nullptr || element_of(output) != ElementType::kFloat) continue;
       if (type != ElementType::kFloat)

@@ -1,5 +1,7 @@
 #include "vernier/precision/audit.h"
 
+#include "vernier/numeric/operand_format.h"
+
 namespace vernier {
 
 namespace {
@@ -7,6 +9,10 @@ namespace {
 constexpr size_t kNamed = 3;
 
 }  // namespace
+
+std::string_view compute_name(const ExecutedPrecision& executed) {
+  return executed.tf32 ? OperandFormat::tf32().text() : element_type_short_name(executed.compute);
+}
 
 std::string difference(const LayerPrecision& requested, const ExecutedPrecision& executed) {
   using How = ExecutedPrecision::How;
@@ -26,6 +32,8 @@ std::string difference(const LayerPrecision& requested, const ExecutedPrecision&
     return fmt::format("the kernel says that it stores {}, and stores {}", name(executed.said), name(stored));
   if (executed.compute != ElementType::kUndefined && !holds(executed.compute, requested.compute))
     return fmt::format("computed {}, not {}", name(executed.compute), name(requested.compute));
+  if (executed.tf32 && !requested.tf32 && holds(requested.compute, ElementType::kFloat))
+    return fmt::format("computed {}, not {}", compute_name(executed), name(requested.compute));
   // Sums of integers lose nothing.
   if (executed.accumulate != ElementType::kUndefined && !is_integer(executed.accumulate) &&
       !holds(executed.accumulate, requested.accumulate))

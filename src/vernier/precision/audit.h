@@ -20,7 +20,11 @@ struct ExecutedPrecision {
   ElementType compute = ElementType::kUndefined, accumulate = ElementType::kUndefined,
               store = ElementType::kUndefined;
   ElementType said = ElementType::kUndefined;  // what the kernel's contract says it stores
+  bool tf32 = false;                           // its factors are rounded to TF32
 };
+
+// The type in which it computes, or "tf32"; "?" where none is known.
+std::string_view compute_name(const ExecutedPrecision& executed);
 
 struct AuditRow {
   std::string node, op;

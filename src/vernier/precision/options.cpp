@@ -1,6 +1,20 @@
 #include "vernier/precision/options.h"
 
+#include <cstdlib>
+
+#include "vernier/numeric/operand_format.h"
+
 namespace vernier {
+
+bool PrecisionOptions::asks_tf32() const {
+  return !no_tf32 && (tf32 || std::any_of(layers.begin(), layers.end(),
+                                          [](const LayerType& layer) { return layer.tf32; }));
+}
+
+bool environment_forbids_tf32() {
+  const char* value = std::getenv(kTf32Variable);
+  return value != nullptr && std::string_view(value) == "0";
+}
 
 bool matches(std::string_view pattern, std::string_view name) {
   // Where to go on when the text after the last * does not match here.
@@ -30,10 +44,12 @@ ElementType parse_precision(std::string_view text) {
   for (const auto& [name, type] : kNames) {
     if (text == name || text == element_type_short_name(type)) return type;
   }
-  throw usage_error("'{}' is no precision", text).advise("there are fp32, fp16, bf16 and int8");
+  throw usage_error("'{}' is no precision", text)
+      .advise("there are fp32, fp16, bf16 and int8, and tf32 for products of fp32");
 }
 
 std::vector<LayerType> parse_layer_types(std::string_view text) {
+  constexpr OperandFormat kTf32 = OperandFormat::tf32();
   std::vector<LayerType> result;
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
@@ -42,7 +58,10 @@ std::vector<LayerType> parse_layer_types(std::string_view text) {
     const size_t colon = part.rfind(':');  // names may hold colons themselves
     if (colon == std::string_view::npos || colon == 0)
       throw usage_error("'{}' is not NODE:TYPE", part).advise("write e.g. 'conv1:fp32,/norm/*:bf16'");
-    result.push_back({std::string(part.substr(0, colon)), parse_precision(part.substr(colon + 1))});
+    const std::string_view type = part.substr(colon + 1);
+    const bool tf32 = type == kTf32.text();
+    result.push_back({std::string(part.substr(0, colon)), tf32 ? ElementType::kFloat : parse_precision(type),
+                      false, tf32});
   }
   return result;
 }

@@ -1,5 +1,7 @@
 #include "vernier/precision/plan.h"
 
+#include "vernier/precision/plan_names.h"
+
 namespace vernier {
 
 const LayerPrecision* PrecisionPlan::find(const std::string& node) const {
@@ -10,6 +12,13 @@ const LayerPrecision* PrecisionPlan::find(const std::string& node) const {
 bool PrecisionPlan::quantizes() const {
   return std::any_of(layers.begin(), layers.end(),
                      [](const auto& entry) { return !entry.second.quant.empty(); });
+}
+
+size_t PrecisionPlan::forbid_tf32() {
+  tf32 = false;
+  size_t changed = 0;
+  for (auto& [node, layer] : layers) changed += std::exchange(layer.tf32, false) ? 1 : 0;
+  return changed;
 }
 
 std::optional<LayerPrecision> PrecisionPlan::strictest(const Node& node) const {
@@ -26,6 +35,7 @@ std::optional<LayerPrecision> PrecisionPlan::strictest(const Node& node) const {
     result->compute = wider(result->compute, layer->compute);
     result->accumulate = wider(result->accumulate, layer->accumulate);
     result->store = wider(result->store, layer->store);
+    result->tf32 = result->tf32 || layer->tf32;
     if (layer->by > result->by) result->by = layer->by, result->why = layer->why;
     if (result->compute != ElementType::kInt8) result->quant.clear();
     if (result->weight_block == 0) result->weight_block = layer->weight_block;
@@ -36,8 +46,9 @@ std::optional<LayerPrecision> PrecisionPlan::strictest(const Node& node) const {
 std::string summary(const PrecisionPlan& plan) {
   std::map<std::string_view, size_t> counts;
   for (const auto& [node, layer] : plan.layers) {
-    const bool int8 = layer.compute == ElementType::kInt8 && is_float(layer.store);
-    if (is_float(layer.store)) ++counts[element_type_short_name(int8 ? layer.compute : layer.store)];
+    const bool int8 = layer.compute == ElementType::kInt8;
+    if (is_float(layer.store))
+      ++counts[int8 || layer.tf32 ? compute_name(layer) : element_type_short_name(layer.store)];
   }
   std::string text;
   for (const auto& [type, count] : counts)

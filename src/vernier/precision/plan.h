@@ -34,20 +34,24 @@ struct LayerPrecision {
   // If positive, weights are i4, with a scale for so many elements of what is summed; what computes is as
   // above.
   int64_t weight_block = 0;
+  // Computes f32, but factors of products may be rounded to TF32: "compute" is "tf32" in its file.
+  bool tf32 = false;
 };
 
 struct PrecisionPlan {
   std::string model;                             // structural hash of the model that it is for; empty: any
   std::map<std::string, LayerPrecision> layers;  // by ONNX node
-  bool tf32 = true;                              // products of f32 may round their operands to TF32
+  bool tf32 = true;                              // layers may be tf32
   // On what the plan was made from, for who makes an engine by it; they are not in its file.
   std::vector<std::string> notes = {};
 
   const LayerPrecision* find(const std::string& node) const;
   // Whether it adds quantization to what the model has of it.
   bool quantizes() const;
+  // Makes f32 of what is tf32. Returns how many layers were.
+  size_t forbid_tf32();
   // Gives what a node that computes several ONNX nodes must keep: the widest of their types. Null types where
-  // the plan names none of them.
+  // the plan names none of them. It is tf32 if one of them is: those that multiply nothing cannot say so.
   std::optional<LayerPrecision> strictest(const Node& node) const;
 };
 

@@ -4,6 +4,7 @@
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
+#include "vernier/numeric/operand_format.h"
 #include "vernier/precision/json.h"
 #include "vernier/precision/plan_names.h"
 
@@ -15,6 +16,7 @@ using Json = nlohmann::ordered_json;
 using By = LayerPrecision::By;
 
 constexpr const char* kSchema = "vernier-plan";
+constexpr OperandFormat kTf32 = OperandFormat::tf32();
 constexpr std::pair<By, const char*> kBy[] = {{By::kDeclared, "declared"},
                                               {By::kRule, "rule"},
                                               {By::kRange, "range"},
@@ -41,7 +43,7 @@ By by_of(const std::string& text) {
 }
 
 Json layer_json(const LayerPrecision& layer) {
-  Json json = {{"compute", type_text(layer.compute)},
+  Json json = {{"compute", compute_name(layer)},
                {"accumulate", type_text(layer.accumulate)},
                {"store", type_text(layer.store)}};
   json["by"] = by_name(layer.by);
@@ -102,7 +104,8 @@ int64_t weight_block_of(const JsonValue& json) {
 
 LayerPrecision layer_of(const JsonValue& json) {
   LayerPrecision layer;
-  layer.compute = field(json, "compute", type_of);
+  layer.tf32 = field(json, "compute", [](const JsonValue& value) { return value.string() == kTf32.text(); });
+  layer.compute = layer.tf32 ? ElementType::kFloat : field(json, "compute", type_of);
   layer.accumulate = field(json, "accumulate", type_of);
   layer.store = field(json, "store", type_of);
   const auto by = [](const JsonValue& value) { return by_of(value.string()); };
@@ -128,6 +131,10 @@ std::string_view by_name(By by) {
     if (each == by) return name;
   }
   throw internal_error("a layer is set by nobody");
+}
+
+std::string_view compute_name(const LayerPrecision& layer) {
+  return layer.tf32 ? kTf32.text() : element_type_short_name(layer.compute);
 }
 
 std::string plan_json(const PrecisionPlan& plan) {

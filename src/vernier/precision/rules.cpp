@@ -99,6 +99,7 @@ class GraphRules {
     By by = By::kRule;
     bool fixed = false;    // by the user
     bool reached = false;  // reads a lowered value, and may follow
+    bool tf32 = false;     // multiplies factors that may be rounded to TF32, where they are f32
     std::vector<InputScale> quant;
     int64_t weight_block = 0;
     std::vector<std::string> without_range;  // inputs for want of whose ranges it multiplies floats
@@ -116,13 +117,16 @@ class GraphRules {
     State& state = states_[i];
     const Node& node = *nodes_[i];
     state.kind = class_of(node);
+    const bool multiplies = state.kind.lowering == Lowering::kAlways && is_f32(main_output(node));
+    const LayerType* asked = facts_.asked.layer(node);
+    state.tf32 = multiplies && !reads_dequantized(node) && (asked != nullptr ? asked->tf32 : options_.tf32);
     if (is_added_cast(node)) {
       state.kind = {Lowering::kNever, "between types"};
-    } else if (const LayerType* layer = facts_.asked.layer(node)) {
+    } else if (asked != nullptr) {
       state.fixed = true;
       state.by = By::kUser;
-      state.type = layer->type;
-      if (layer->type == ElementType::kInt8) state.quant = require_scales(node);
+      state.type = asked->type;
+      if (asked->type == ElementType::kInt8) state.quant = require_scales(node);
     } else if (reads_dequantized(node)) {
       state.kind = {Lowering::kNever, "on quantized values"};
     } else if (low_ == ElementType::kBFloat16 && options_.symmetric && node.op == "ConvTranspose") {
@@ -239,6 +243,10 @@ class GraphRules {
       layer.why = fmt::format("no range is known for '{}'", fmt::join(state.without_range, "', '"));
     }
     layer.weight_block = state.weight_block;
+    if (state.tf32 && layer.compute == ElementType::kFloat) {
+      layer.tf32 = true;
+      if (layer.by == By::kDeclared) layer.by = By::kRule, layer.why = state.kind.why;
+    }
     if (const LayerType* output = facts_.asked.output(node))
       layer.store = output->type, layer.by = By::kUser, layer.why = "--layer-output-types";
     return layer;
@@ -252,6 +260,7 @@ class GraphRules {
       found->second.compute = wider(found->second.compute, layer.compute);
       found->second.accumulate = wider(found->second.accumulate, layer.accumulate);
       found->second.store = wider(found->second.store, layer.store);
+      found->second.tf32 = found->second.tf32 || layer.tf32;
     }
   }
 
@@ -281,6 +290,16 @@ void make_symmetric(PrecisionPlan& plan) {
       each = {each.input, entry.type, entry.scale, entry.zero_point};
     }
   }
+}
+
+// Tells whoever asked for TF32 why there is none.
+void forbid_tf32(PrecisionPlan& plan) {
+  const size_t changed = plan.forbid_tf32();
+  if (changed == 0) return;
+  const std::string why =
+      environment_forbids_tf32() ? fmt::format("{}=0", kTf32Variable) : "--no-tf32, or the plan, says so";
+  plan.notes.push_back(
+      fmt::format("TF32 is off ({}): {} nodes that were to compute in it compute in f32", why, changed));
 }
 
 }  // namespace
@@ -320,7 +339,7 @@ PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const 
   });
   say_what_is_declared(plan, facts, options);
   plan.model = hash_to_text(structural_hash(model));
-  plan.tf32 = options.tf32;
+  plan.tf32 = !options.no_tf32;
   if (!options.plan.empty()) {
     const PrecisionPlan given = read_plan(options.plan, model);
     plan.tf32 = plan.tf32 && given.tf32;
@@ -329,6 +348,7 @@ PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const 
       if (layer.frozen || made.by != By::kUser) made = layer;
     }
   }
+  if (!plan.tf32) forbid_tf32(plan);
   if (options.symmetric) make_symmetric(plan);
   return plan;
 }

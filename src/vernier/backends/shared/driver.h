@@ -47,6 +47,8 @@ class Driver {
   }
   // Whether the machine has instructions for products of bfloat16.
   virtual bool computes_bf16() const = 0;
+  // Whether its kernels round factors of floats to TF32 where they may.
+  virtual bool computes_tf32() const { return false; }
   virtual GroupTraits group_traits() const = 0;
   // All tactics, whatever the machine has: what may be named to be used alone or not at all.
   virtual const std::set<std::string>& tactic_names() const = 0;

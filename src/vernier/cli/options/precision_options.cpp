@@ -8,6 +8,8 @@ const std::map<std::string, bool>& precision_option_names() {
                                                     {"int8", false},
                                                     {"int4", false},
                                                     {"best", false},
+                                                    {"tf32", false},
+                                                    {"no-tf32", false},
                                                     {"layer-precisions", true},
                                                     {"layer-output-types", true},
                                                     {"keep-fp32", true},
@@ -21,9 +23,12 @@ std::string types_help() {
   return "  --bf16 --fp16 --int8 --best                 types that the engine may compute in; best: what "
          "this "
          "machine does fast\n"
+         "  --tf32                                      on a GPU: products of floats may round their\n"
+         "                                              factors to TF32, 10 bits of mantissa\n"
+         "  --no-tf32                                   none does, whatever a plan or an option asks for\n"
          "  --int4                                      weights in blocks, as --calibration says\n"
-         "  --layer-precisions 'N:fp32,/a/*:bf16'       types of nodes; --layer-output-types of their "
-         "results\n"
+         "  --layer-precisions 'N:fp32,/a/*:bf16'       types of nodes, tf32 of products;\n"
+         "                                              --layer-output-types of their results\n"
          "  --keep-fp32 PATTERN                         nodes that stay in float\n"
          "  --plan FILE                                 a precision plan\n"
          "  --calibration FILE                          ranges of values for int8: scales.json, or a cache "
@@ -47,6 +52,8 @@ PrecisionOptions parse_precision_options(const RunnerSpec& spec) {
   options.int8 = spec.options.contains("int8");
   options.int4 = spec.options.contains("int4");
   options.best = spec.options.contains("best");
+  options.tf32 = spec.options.contains("tf32");
+  options.no_tf32 = spec.options.contains("no-tf32");
   if (options.bf16 && options.fp16) throw usage_error("--bf16 and --fp16 exclude each other");
   options.layers = parse_layer_types(text("layer-precisions"));
   options.outputs = parse_layer_types(text("layer-output-types"));

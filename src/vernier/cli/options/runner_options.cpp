@@ -54,7 +54,6 @@ const std::map<std::string, bool>& option_names() {
                                        {"runner-option", true},
                                        {"save-run", true},
                                        {"fp8", false},
-                                       {"no-tf32", false},
                                        {kFaultOption, true},
                                        {kDeterministicOption, false},
                                        {kForceTacticOption, true},

@@ -29,22 +29,13 @@ struct Options {
 
 // Before, QuantizeLinear had no scales of channels, and much else was said in ways that parsers forget.
 constexpr int64_t kTensorrtOpset = 13;
-constexpr const char* kNoTf32Option = "no-tf32";
-constexpr const char* kTf32Variable = "NVIDIA_TF32_OVERRIDE";  // of NVIDIA's libraries: 0 forbids TF32
-
-bool forbids_tf32() {
-  const char* value = std::getenv(kTf32Variable);
-  return value != nullptr && std::string_view(value) == "0";
-}
 
 PrecisionOptions precision_of(const RunnerSpec& spec, const std::string& target) {
   for (const auto& [name, value] : spec.options) {
-    if (name != kNoTf32Option &&
-        (!precision_option_names().contains(name) || name == "precision-constraints"))
+    if (!precision_option_names().contains(name) || name == "precision-constraints")
       throw usage_error("--{} does not apply to export", name);
   }
   PrecisionOptions options = resolved_precision(parse_precision_options(spec));
-  options.tf32 = !spec.options.contains(kNoTf32Option) && !forbids_tf32();
   options.symmetric = target == kTensorrtTarget;
   options.codes_between = target == kOnnxruntimeTarget;
   return options;
@@ -82,10 +73,16 @@ ExportReport describe(const Model& before, const TypedModel& typed, const Option
                     "the nodes around them in floats: calibrate with --all-tensors",
                     typed.between.unknown.size(), *typed.between.unknown.begin()));
   report.notes.insert(report.notes.end(), typed.plan.notes.begin(), typed.plan.notes.end());
+  const auto& layers = typed.plan.layers;
+  const auto by_tf32 =
+      std::count_if(layers.begin(), layers.end(), [](const auto& layer) { return layer.second.tf32; });
+  if (by_tf32 > 0)
+    report.notes.push_back(fmt::format(
+        "{} nodes are TF32 in the plan; ONNX has no word for it, so they are f32 in the file", by_tf32));
   if (!typed.plan.tf32)
     report.notes.push_back(
         fmt::format("TF32 is off{}; ONNX has no word for it, so tell the engine as well (TensorRT: --noTF32)",
-                    forbids_tf32() ? fmt::format(" ({}=0)", kTf32Variable) : ""));
+                    environment_forbids_tf32() ? fmt::format(" ({}=0)", kTf32Variable) : ""));
   return report;
 }
 
@@ -171,9 +168,7 @@ std::function<int()> declare_export(CLI::App& app, CommonOptions& common) {
       "--no-verify", options->no_verify,
       "does not run the file: without it ONNX Runtime, where it is installed, has to compute what the "
       "file says");
-  app.footer("Types of the written graph; without any, the model as it is:\n" + types_help() +
-             "  --no-tf32                                   products of float round no operand (noted in the "
-             "plan)\n");
+  app.footer("Types of the written graph; without any, the model as it is:\n" + types_help());
   return [options, &common] { return export_typed(*options, common); };
 }
 

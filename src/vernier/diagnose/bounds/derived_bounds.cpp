@@ -32,13 +32,28 @@ double own_amplification(const Graph& declared, double relative_l2) {
   return quantizes ? 0 : relative_l2 / unit_roundoff(narrowest_float(declared));
 }
 
+namespace {
+
+// The coarsest format that anything is rounded to, which the largest errors come from.
+std::string_view coarsest_rounding(const ShownRun& shown) {
+  if (shown.quantized) return "int8";
+  const ElementType stored = narrowest_float(*shown.graph);
+  const bool by_tf32 = std::any_of(shown.contracts.begin(), shown.contracts.end(), [](const auto& known) {
+    return known.second.operands == OperandFormat::tf32();
+  });
+  const OperandFormat tf32 = OperandFormat::tf32();
+  return by_tf32 && tf32.unit_roundoff() > unit_roundoff(stored) ? tf32.text()
+                                                                 : element_type_short_name(stored);
+}
+
+}  // namespace
+
 DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown) {
   // The largest of many elements is the tail of their distribution already.
   constexpr double kOfLargest = kBoundFactor / 2;
   // A value that no node rounds (a copy of an input) is rounded once where it is shown.
   const double relative = std::max(expected.relative_l2, expected.unit_roundoff);
-  return {kBoundFactor * relative, kOfLargest * expected.max_abs,
-          std::string(shown.quantized ? "int8" : element_type_short_name(narrowest_float(*shown.graph))), ""};
+  return {kBoundFactor * relative, kOfLargest * expected.max_abs, std::string(coarsest_rounding(shown)), ""};
 }
 
 namespace {

@@ -27,7 +27,7 @@ std::optional<PrecisionPlan> upcast(const PrecisionPlan& plan, const std::set<st
   PrecisionPlan wide = plan;
   bool changes = false;
   for (auto& [name, layer] : wide.layers) {
-    const bool is_wide = layer.quant.empty() && holds(layer.compute, ElementType::kFloat) &&
+    const bool is_wide = layer.quant.empty() && !layer.tf32 && holds(layer.compute, ElementType::kFloat) &&
                          holds(layer.store, ElementType::kFloat);
     if (is_wide || !nodes.contains(name)) continue;
     layer = LayerPrecision();

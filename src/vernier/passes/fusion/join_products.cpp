@@ -1,6 +1,7 @@
 // Queries, keys and values that an Attention reads are often three products of the same rows: one product of
 // the rows with all columns, which Split cuts. Each column is summed as before.
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/tf32.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
@@ -52,6 +53,11 @@ bool has_few_rows(const Value* rows) {
   return !sizes || element_count(Dims(sizes->begin(), sizes->end() - 1)) <= kFewRows;
 }
 
+bool can_join(const Projection& a, const Projection& b) {
+  return a.rows == b.rows && a.type() == b.type() &&
+         ops::may_round_to_tf32(*a.product) == ops::may_round_to_tf32(*b.product);
+}
+
 // The three that an attention reads, if they can be one.
 std::vector<Projection> projections(const Uses& uses, const Node& attention) {
   std::vector<Projection> found;
@@ -60,7 +66,7 @@ std::vector<Projection> projections(const Uses& uses, const Node& attention) {
     if (operand == nullptr || uses.only_reader(operand) != &attention) return {};
     auto one = projection(uses, operand);
     if (!one || rank_of(one->rows) != 3 || !has_few_rows(one->rows)) return {};
-    if (!found.empty() && (one->rows != found[0].rows || one->type() != found[0].type())) return {};
+    if (!found.empty() && !can_join(*one, found[0])) return {};
     found.push_back(*one);
   }
   return found;
@@ -98,6 +104,7 @@ void join(Graph& graph, const std::vector<Projection>& parts) {
   };
   Value* all_weights = concat(weights, 1, "/weights");
   made.push_back(make_node("MatMul", kMatMulOpset, {parts[0].rows, all_weights}, added("/product")));
+  if (ops::may_round_to_tf32(*parts[0].product)) ops::let_round_to_tf32(*made.back());
   Value* product = made.back()->output(0);
   if (biased) {
     Value* all_biases = concat(biases, 0, "/bias");

@@ -4,6 +4,7 @@
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/nn/convolution.h"
+#include "vernier/ops/tf32.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
 #include "vernier/passes/uses.h"
@@ -81,6 +82,7 @@ void unfold(Graph& graph, const Patches& p) {
   if (p.conv->input(2) != nullptr) operands.push_back(p.conv->input(2));
   made.push_back(make_node("Gemm", kGemmOpset, operands, temporary("product")));
   made.back()->attributes.insert_or_assign("transB", int64_t{1});
+  if (ops::may_round_to_tf32(*p.conv)) ops::let_round_to_tf32(*made.back());
   Value* product = made.back()->output(0);
   if (p.as_image) {
     transposed(reshaped(product, {p.batch, rows.output, columns.output, p.filters}, temporary("pixels")),

@@ -1,5 +1,6 @@
 #include "vernier/precision/asked/asked_types.h"
 
+#include "vernier/numeric/operand_format.h"
 #include "vernier/precision/node_class.h"
 
 namespace vernier {
@@ -18,15 +19,20 @@ bool is_computed_in(ElementType type) {
          type == ElementType::kDouble;
 }
 
-// Why the node cannot be computed in the type; empty if it can. Its results may have no type yet.
-std::string obstacle(const Node& node, ElementType type) {
+std::string_view name_of(const LayerType& type) {
+  return type.tf32 ? OperandFormat::tf32().text() : element_type_short_name(type.type);
+}
+
+// Why the node cannot be computed as asked; empty if it can. Its results may have no type yet.
+std::string obstacle(const Node& node, const LayerType& asked) {
   if (!node.regions.empty()) return "control flow";
   const ElementType makes = element_of(main_output(node));
   if (makes != ElementType::kUndefined && !is_computed_in(makes))
     return fmt::format("it makes {}", element_type_short_name(makes));
   const bool multiplies =
       node.domain.empty() && (node.op == "Conv" || node.op == "MatMul" || node.op == "Gemm");
-  return type == ElementType::kInt8 && !multiplies ? "no contraction that int8 computes" : "";
+  if (asked.tf32 && class_of(node).lowering != Lowering::kAlways) return "it multiplies nothing";
+  return asked.type == ElementType::kInt8 && !multiplies ? "no contraction that int8 computes" : "";
 }
 
 }  // namespace
@@ -41,6 +47,11 @@ AskedTypes::AskedTypes(const PrecisionOptions& options, const Graph& model)
   });
   layers_.list = options.layers;
   outputs_.list = options.outputs;
+  for (const LayerType& output : outputs_.list) {
+    if (output.tf32)
+      throw usage_error("{} '{}:tf32': no result is stored in TF32", outputs_.option, output.pattern)
+          .advise("--layer-precisions says which products round their factors to it");
+  }
   add(layers_, nodes);
   add(outputs_, nodes);
   if (!options.plan.empty()) plan_ = read_plan(options.plan);
@@ -50,14 +61,13 @@ AskedTypes::AskedTypes(const PrecisionOptions& options, const Graph& model)
 void AskedTypes::add(Asked& kind, const Nodes& nodes) {
   for (size_t i = kind.list.size(); i-- > 0;) {
     const std::string& pattern = kind.list[i].pattern;
-    const ElementType type = kind.list[i].type;
     std::vector<const Node*> left;
     size_t matched = 0;
     const auto take = [&](const std::string& name, const std::vector<const Node*>& named) {
       ++matched;
       // A function has become several nodes of one name.
       const bool can = std::any_of(named.begin(), named.end(),
-                                   [&](const Node* node) { return obstacle(*node, type).empty(); });
+                                   [&](const Node* node) { return obstacle(*node, kind.list[i]).empty(); });
       if (!can) left.push_back(named.front());
       if (can || !is_pattern(pattern)) kind.asked.try_emplace(name, i);
     };
@@ -77,11 +87,12 @@ void AskedTypes::add(Asked& kind, const Nodes& nodes) {
 
 void AskedTypes::leave_out(const Asked& kind, size_t which, const std::vector<const Node*>& left,
                            size_t matched) {
-  const auto& [pattern, type, keeps] = kind.list[which];
+  const LayerType& asked = kind.list[which];
+  const std::string& pattern = asked.pattern;
   const Node& first = *left.front();
-  const std::string name(element_type_short_name(type)), why = obstacle(first, type);
-  const std::string option = keeps ? fmt::format("--keep-fp32 '{}'", pattern)
-                                   : fmt::format("{} '{}:{}'", kind.option, pattern, name);
+  const std::string name(name_of(asked)), why = obstacle(first, asked);
+  const std::string option = asked.keeps ? fmt::format("--keep-fp32 '{}'", pattern)
+                                         : fmt::format("{} '{}:{}'", kind.option, pattern, name);
   if (is_pattern(pattern)) {
     notes_.push_back(
         fmt::format("{} leaves out {} of the {} nodes that it matches, which are not computed "

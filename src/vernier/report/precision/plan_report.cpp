@@ -14,8 +14,8 @@ using nlohmann::json;
 constexpr size_t kNodeWidth = 48, kFileWidth = 60, kWhyWidth = 48;
 
 std::string types_of(const LayerPrecision& layer) {
-  return fmt::format("{}/{}/{}", element_type_short_name(layer.compute),
-                     element_type_short_name(layer.accumulate), element_type_short_name(layer.store));
+  return fmt::format("{}/{}/{}", compute_name(layer), element_type_short_name(layer.accumulate),
+                     element_type_short_name(layer.store));
 }
 
 std::string quant_of(const LayerPrecision& layer) {
@@ -103,8 +103,22 @@ std::string type_text(ElementType type) {
   return type == ElementType::kUndefined ? "-" : std::string(element_type_short_name(type));
 }
 
-std::string types_text(ElementType compute, ElementType accumulate, ElementType store) {
-  return fmt::format("{}/{}/{}", type_text(compute), type_text(accumulate), type_text(store));
+// `of` is a layer, or what was executed, here and below.
+template <class Precision>
+std::string compute_text(const Precision& of) {
+  return of.compute == ElementType::kUndefined ? "-" : std::string(compute_name(of));
+}
+
+template <class Precision>
+std::string types_text(const Precision& of) {
+  return fmt::format("{}/{}/{}", compute_text(of), type_text(of.accumulate), type_text(of.store));
+}
+
+template <class Precision>
+Json types_json(const Precision& of) {
+  return {{"compute", compute_text(of)},
+          {"accumulate", type_text(of.accumulate)},
+          {"store", type_text(of.store)}};
 }
 
 const char* how_text(How how) {
@@ -117,11 +131,11 @@ const char* how_text(How how) {
   }
 }
 
-// int8 was asked for its speed, too: that its values are computed as floats should be seen.
+// int8 and TF32 were asked for their speed, too: that floats are computed as they are should be seen.
 const char* verdict_text(const AuditRow& row) {
-  const bool floats =
-      row.requested && row.requested->compute == ElementType::kInt8 && is_float(row.executed.compute);
-  return floats ? "wider" : "as planned";
+  if (!row.requested || !is_float(row.executed.compute)) return "as planned";
+  const bool as_floats = row.requested->compute == ElementType::kInt8 || row.requested->tf32;
+  return as_floats && !row.executed.tf32 ? "wider" : "as planned";
 }
 
 std::vector<std::string> cells_of(const AuditRow& row) {
@@ -130,9 +144,8 @@ std::vector<std::string> cells_of(const AuditRow& row) {
   return {row.difference.empty() ? verdict_text(row) : row.difference,
           printable(row.node, kNameWidth),
           row.op,
-          row.requested ? types_text(row.requested->compute, row.requested->accumulate, row.requested->store)
-                        : "-",
-          runs ? types_text(executed.compute, executed.accumulate, executed.store) : how_text(executed.how),
+          row.requested ? types_text(*row.requested) : "-",
+          runs ? types_text(executed) : how_text(executed.how),
           runs ? printable(executed.kernel, kKernelWidth) : "",
           row.requested ? row.requested->why : ""};
 }
@@ -163,10 +176,6 @@ std::string audit_text(const PrecisionAudit& audit, size_t max_rows) {
 }
 
 std::string audit_json(const PrecisionAudit& audit) {
-  const auto types = [](ElementType compute, ElementType accumulate, ElementType store) {
-    return Json{
-        {"compute", type_text(compute)}, {"accumulate", type_text(accumulate)}, {"store", type_text(store)}};
-  };
   Json root = {{"schema", "vernier-audit"},
                {"version", 1},
                {"differences", audit.differences()},
@@ -177,10 +186,10 @@ std::string audit_json(const PrecisionAudit& audit) {
                  {"how", how_text(row.executed.how)},
                  {"kernel", row.executed.kernel}};
     if (row.requested) {
-      node["requested"] = types(row.requested->compute, row.requested->accumulate, row.requested->store);
+      node["requested"] = types_json(*row.requested);
       node["why"] = row.requested->why;
     }
-    node["executed"] = types(row.executed.compute, row.executed.accumulate, row.executed.store);
+    node["executed"] = types_json(row.executed);
     node["difference"] = row.difference;
     root["nodes"].push_back(std::move(node));
   }
