@@ -1,5 +1,6 @@
 """The simulated accelerator on the command line: simulated_test.py VERNIER SOURCE_DIR"""
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -19,11 +20,11 @@ class Simulated(unittest.TestCase):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.model = ROOT / "examples/digits/digits.onnx"
 
-    def run_with(self, *options):
+    def run_with(self, *options, **environment):
         report = self.folder / "report.json"
         report.unlink(missing_ok=True)
         done = subprocess.run([VERNIER, "run", str(self.model), "--reference", "--simulated=4", *options, "--shapes", "image:2x1x8x8", "--json", str(report)],
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=120, env=os.environ | environment)
         return done.returncode, done.stderr, json.loads(report.read_text()) if report.exists() else {}
 
     @staticmethod
@@ -47,6 +48,49 @@ class Simulated(unittest.TestCase):
         [split] = captured("--streams", "1", "--lacks", "MaxPool")
         self.assertRegex(split, r"steps in [2-9] replays; split by .*'pool1' runs on the CPU: the simulated device lacks MaxPool")
         self.assertEqual(captured("--no-capture"), [])
+
+    def test_products_round_to_tf32_where_it_is_asked_for(self):
+        def output(*options, **environment):
+            status, err, report = self.run_with(*options, **environment)
+            self.assertEqual(status, 0, err)
+            [tensor] = report["comparisons"][0]["tensors"]
+            said = report["environment"]
+            return said["simulated: precision"], said.get("simulated: notes", ""), tensor["metrics"]["relative_l2"]
+
+        strict, notes, error = output()
+        self.assertNotIn("tf32", strict)
+        self.assertLess(error, 1e-6)
+        precision, notes, error = output("--tf32")
+        self.assertRegex(precision, r"tf32 [1-9]\d* nodes")
+        self.assertEqual(notes, "")
+        self.assertGreater(error, 1e-5)
+        for options, environment, why in (("--no-tf32",), {}, "--no-tf32"), ((), {"NVIDIA_TF32_OVERRIDE": "0"}, "NVIDIA_TF32_OVERRIDE=0"):
+            precision, notes, error = output("--tf32", *options, **environment)
+            self.assertEqual(precision, strict)
+            self.assertIn(f"TF32 is off ({why}", notes)
+            self.assertLess(error, 1e-6)
+
+    def test_an_engine_says_which_products_round_to_tf32(self):
+        def rounding(*options):
+            _, _, report = self.build(*options, name="tf32")
+            self.assertEqual(report["accuracy"]["verdict"], "pass")
+            return {node for step in report["plans"][0]["steps"] if "operands tf32" in step["contract"] for node in step["nodes"]}
+        self.assertEqual(rounding(), set())
+        whole = rounding("--tf32")
+        self.assertGreater(len(whole), 2)
+        [kept, *others] = sorted(whole)
+        self.assertEqual(rounding("--tf32", "--keep-fp32", kept), set(others))
+        self.assertEqual(rounding("--layer-precisions", f"{kept}:tf32"), {kept})
+
+    def test_a_cpu_has_no_tf32(self):
+        for options in (["--tf32"], ["--layer-precisions", "*:tf32"]):
+            status, _, err = self.vernier("run", self.model, "--reference", "--cpu", *options, "--shapes", "image:2x1x8x8")
+            self.assertEqual(status, 4, err)
+            self.assertIn("a CPU multiplies floats as they are", err)
+            self.assertIn("--cuda", err)
+        status, _, err = self.vernier("run", self.model, "--reference", "--cpu", "--layer-output-types", "*:tf32", "--shapes", "image:2x1x8x8")
+        self.assertEqual(status, 2, err)
+        self.assertIn("no result is stored in TF32", err)
 
     def test_build_lists_what_is_left_to_the_cpu_and_what_that_costs(self):
         engine, out, report = self.build("--lacks", "MaxPool,Softmax", "--streams", "3")

@@ -75,6 +75,27 @@ TEST(SimulatedKernel, ComputesNarrowTypes) {
   }
 }
 
+TEST(SimulatedKernel, TruncatesFactorsToTf32WhereTheyMayBe) {
+  const auto floats = [](Dims dims, std::vector<double> values) {
+    return Tensor::from_doubles(ElementType::kFloat, std::move(dims), values);
+  };
+  // TF32 keeps 11 digits of it; to nearest they would be 1707.
+  const double number = static_cast<float>(5.0 / 6), truncated = 1706.0 / 2048;
+  const SimulatedBackend backend;
+  const std::string inputs = "%a: f32[1,1], %b: f32[1,1], %c: f32[1]";
+  const std::vector<Tensor> given{floats({1, 1}, {number}), floats({1, 1}, {1}), floats({1}, {number})};
+  const auto result = [&](const std::string& line) {
+    return run(backend, only_node(one_node(inputs, "%y: f32[1,1] = " + line)), given)[0].to_doubles()[0];
+  };
+  EXPECT_EQ(result("Gemm(%a, %b, %c) {tf32=1}"), static_cast<float>(truncated + number));
+  EXPECT_EQ(result("Gemm(%a, %b, %c)"), static_cast<float>(number + number));
+  EXPECT_EQ(result("Mul(%a, %b) {tf32=1}"), number);
+  std::string reason;
+  const Model product = one_node(inputs, "%y: f32[1,1] = Gemm(%a, %b, %c) {tf32=1}");
+  EXPECT_THAT(backend.make(request_for(only_node(product)), reason)->contract.text(),
+              HasSubstr("operands tf32"));
+}
+
 TEST(SimulatedKernel, ComputesBools) {
   expect_as_reference(one_node("%a: bool[2]", "%y: bool[2] = Not(%a)"),
                       {Tensor::from_ints(ElementType::kBool, {2}, std::vector<int64_t>{1, 0})});

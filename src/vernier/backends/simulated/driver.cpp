@@ -18,6 +18,7 @@ class SimulatedDriver : public Driver {
   std::string instruction_sets() const override { return "none"; }
   std::string library_versions() const override { return "the reference"; }
   bool computes_bf16() const override { return false; }
+  bool computes_tf32() const override { return true; }
   GroupTraits group_traits() const override { return {}; }
   const std::set<std::string>& tactic_names() const override { return tactics_; }
   std::set<std::string> approximate_tactics() const override { return {}; }

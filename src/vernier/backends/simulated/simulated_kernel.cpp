@@ -1,8 +1,11 @@
 #include <array>
+#include <bit>
 
 #include "vernier/backends/simulated/simulated_backend.h"
 #include "vernier/base/error.h"
 #include "vernier/ops/evaluate.h"
+#include "vernier/ops/support/math/product_terms.h"
+#include "vernier/ops/tf32.h"
 
 namespace vernier::simulated {
 
@@ -64,6 +67,27 @@ void store(const DeviceMemory& memory, const Tensor& tensor, const KernelOperand
   });
 }
 
+// Whether factors, operands 0 and 1, are rounded to TF32.
+bool rounds_to_tf32(const KernelRequest& request) {
+  if (!ops::may_round_to_tf32(request.node) || !request.wants(0)) return false;
+  std::vector<Dims> sizes;
+  for (const auto& input : request.inputs) {
+    if (input && input->element != ElementType::kFloat) return false;
+    sizes.push_back(input ? input->dims : Dims());
+  }
+  return ops::ProductTerms::of(request.node, sizes, request.out().dims).has_value();
+}
+
+// Drops the bits that TF32 does not have, as matrix units may: no GPU is farther from the plan, which rounds
+// to nearest.
+Tensor truncated_to_tf32(const Tensor& tensor) {
+  constexpr uint32_t kKept = 0xffffe000;
+  Tensor result = tensor;
+  for (float& value : result.mutable_values<float>())
+    value = std::bit_cast<float>(std::bit_cast<uint32_t>(value) & kKept);
+  return result;
+}
+
 class SimulatedKernel : public Kernel {
  public:
   SimulatedKernel(const KernelRequest& request, int times, bool wrong, Payloads payloads)
@@ -75,6 +99,7 @@ class SimulatedKernel : public Kernel {
         payloads_(std::move(payloads)) {
     name = "simulated:" + node_.op;
     contract.computed = ElementType::kDouble;
+    if (rounds_to_tf32(request)) contract.operands = OperandFormat::tf32();
     const auto first = std::find_if(outputs_.begin(), outputs_.end(), [](const auto& at) { return !!at; });
     if (first != outputs_.end()) contract.stored = (*first)->element;
   }
@@ -122,6 +147,7 @@ class SimulatedKernel : public Kernel {
     for (size_t i = 0; i < operands.size(); ++i) {
       if (!inputs_[i]) continue;
       operands[i] = loaded(memory, *inputs_[i], from[i]);
+      if (contract.operands.is_defined() && i < 2) operands[i] = truncated_to_tf32(operands[i]);
       inputs[i] = &operands[i];
     }
     std::vector<Datum> results;
