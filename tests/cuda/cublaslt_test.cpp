@@ -161,7 +161,7 @@ TEST_F(CublasLtTest, WaysThatKeepToTheContractAreTactics) {
   EXPECT_THAT(reason_, HasSubstr("no way 'cublaslt:algorithm2'"));
 }
 
-TEST_F(CublasLtTest, FloatsAreNeverMultipliedAsTf32) {
+TEST_F(CublasLtTest, FloatsAreNeverMultipliedAsTf32WhereNobodyAskedForIt) {
   Opened lt(driver_, kTf32Units);
   const std::string inputs = "%a: f32[3,5], %b: f32[5,7]", line = "%y: f32[3,7] = MatMul(%a, %b)";
   EXPECT_EQ(make(lt.cublaslt, inputs, line), nullptr);
@@ -169,6 +169,48 @@ TEST_F(CublasLtTest, FloatsAreNeverMultipliedAsTf32) {
   software_cublaslt().ways.push_back({kFloatLoops});
   EXPECT_NE(make(lt.cublaslt, inputs, line), nullptr) << reason_;
   EXPECT_EQ(software_cublaslt().live, 0U);  // no descriptor outlives its kernel
+}
+
+TEST_F(CublasLtTest, FloatsAreMultipliedAsTf32WhereTheyMayBe) {
+  Opened lt(driver_);
+  SoftwareCublasLt& library = software_cublaslt();
+  library.ways = {{kFloatLoops}, {kTf32Units, kLtInComputeType}, {kTf32Units}};
+  const std::string inputs = "%a: f32[3,5], %b: f32[5,7]", line = "%y: f32[3,7] = MatMul(%a, %b) {tf32=1}";
+  const auto kernel = make(lt.cublaslt, inputs, line);
+  ASSERT_NE(kernel, nullptr) << reason_;
+  EXPECT_EQ(kernel->name, "cublaslt:tf32");
+  EXPECT_EQ(kernel->contract.text(), "computed f32, operands tf32, accumulated f32 blocked, stored f32");
+  EXPECT_EQ(library.operation.compute, kLtCompute32FByTf32);
+  EXPECT_EQ(library.operation.scale, kLtFloat);
+  KernelRequest request = *known_request(*model_.graph->nodes().back());
+  const std::vector<std::string> tactics = library_product_tactics(request, lt.cublaslt);
+  EXPECT_THAT(tactics, ElementsAre("cublaslt:tf32,algorithm2,scheme2", "cublaslt:tf32,algorithm3",
+                                   "cublaslt:algorithm1"));
+  for (const std::string& tactic : tactics) {
+    request.tactic = tactic;
+    const auto made = make_library_product(request, lt.cublaslt, reason_);
+    ASSERT_NE(made, nullptr) << reason_;
+    EXPECT_EQ(made->contract.operands.is_defined(), tactic.find("tf32") != std::string::npos) << tactic;
+  }
+}
+
+TEST_F(CublasLtTest, WithoutAWayByTf32ProductsStayStrict) {
+  Opened lt(driver_, kFloatLoops);
+  const auto kernel =
+      make(lt.cublaslt, "%a: f32[3,5], %b: f32[5,7]", "%y: f32[3,7] = MatMul(%a, %b) {tf32=1}");
+  ASSERT_NE(kernel, nullptr) << reason_;
+  EXPECT_EQ(kernel->contract, blocked_contract(ElementType::kFloat, ElementType::kFloat));
+  EXPECT_EQ(software_cublaslt().operation.compute, kLtCompute32F);
+}
+
+// Elements of 16 bits have fewer digits than TF32.
+TEST_F(CublasLtTest, Tf32IsForFloats) {
+  Opened lt(driver_);
+  const auto kernel =
+      make(lt.cublaslt, "%a: f16[3,5], %b: f16[5,7]", "%y: f16[3,7] = MatMul(%a, %b) {tf32=1}");
+  ASSERT_NE(kernel, nullptr) << reason_;
+  EXPECT_EQ(software_cublaslt().operation.compute, kLtCompute32F);
+  EXPECT_FALSE(kernel->contract.operands.is_defined());
 }
 
 // Without the library the generated kernel serves.

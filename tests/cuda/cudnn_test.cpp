@@ -206,12 +206,54 @@ TEST_F(CudnnTest, AddendsOf16BitsMeetNoRoundedSums) {
   EXPECT_EQ(software_cudnn().planned.back(), 0U);
 }
 
-TEST_F(CudnnTest, FloatsAreNeverMultipliedAsTf32) {
+TEST_F(CudnnTest, FloatsAreNeverMultipliedAsTf32WhereNobodyAskedForIt) {
   OpenedCudnn dnn(driver_);
   const std::string inputs = "%x: f32[2,4,9,8], %w: f32[6,4,3,3]", line = "%y: f32[2,6,7,6] = Conv(%x, %w)";
   EXPECT_EQ(make(dnn.cudnn, inputs, line), nullptr);
   EXPECT_THAT(reason_, HasSubstr("of 1 ways of cuDNN none serves"));
   EXPECT_THAT(software_cudnn().modes, ElementsAre(kDnnModeA, kDnnFallback));
+}
+
+const std::string kFloats = "%x: f32[2,4,9,8], %w: f32[6,4,3,3]",
+                  kTf32 = "%y: f32[2,6,7,6] = Conv(%x, %w) {tf32=1}";
+
+TEST_F(CudnnTest, FloatsAreMultipliedAsTf32WhereTheyMayBe) {
+  OpenedCudnn dnn(driver_, {{}, {{kDnnTensorCores, kDnnDownConvertsInputs}}, {kUnits}, {kUnits}});
+  KernelRequest asked = request(one_node(kFloats, kTf32));
+  const std::vector<std::string> tactics = library_convolution_tactics(asked, dnn.cudnn);
+  EXPECT_THAT(tactics, ElementsAre("cudnn:tf32,engine2,configuration0", "cudnn:tf32,engine3,configuration0",
+                                   "cudnn:engine0,configuration0"));
+  const auto kernel = make_library_convolution(asked, dnn.cudnn, reason_);
+  ASSERT_NE(kernel, nullptr) << reason_;
+  EXPECT_EQ(kernel->name, "cudnn:tf32");
+  EXPECT_EQ(kernel->contract.text(), "computed f32, operands tf32, accumulated f32 blocked, stored f32");
+  EXPECT_THAT(software_cudnn().planned, ElementsAre(2U));
+  asked.tactic = tactics.back();
+  const auto strict = make_library_convolution(asked, dnn.cudnn, reason_);
+  ASSERT_NE(strict, nullptr) << reason_;
+  EXPECT_EQ(strict->contract, blocked_contract(ElementType::kFloat, ElementType::kFloat));
+}
+
+TEST_F(CudnnTest, WithoutAnEngineForTf32ConvolutionsStayStrict) {
+  OpenedCudnn dnn(driver_, {{}});
+  const auto kernel = make(dnn.cudnn, kFloats, kTf32);
+  ASSERT_NE(kernel, nullptr) << reason_;
+  EXPECT_EQ(kernel->contract, blocked_contract(ElementType::kFloat, ElementType::kFloat));
+}
+
+// The text of a plan in an engine file does not say how it multiplies; the text of what was asked for does.
+TEST_F(CudnnTest, APlanByTf32IsNoneOfAStrictConvolution) {
+  const auto by_tf32 = asked(kFloats, kTf32);
+  ASSERT_TRUE(by_tf32) << reason_;
+  const auto strict = asked(kFloats, "%y: f32[2,6,7,6] = Conv(%x, %w)");
+  EXPECT_NE(text_of(*by_tf32), text_of(*strict));
+}
+
+TEST_F(CudnnTest, ImagesForTf32LieChannelsLast) {
+  KernelRequest images = request(one_node(kFloats, kTf32));
+  ASSERT_TRUE(lay_out_convolution(images));
+  EXPECT_EQ(images.in(0).layout, Layout::kChannelsLast);
+  EXPECT_EQ(images.out().layout, Layout::kChannelsLast);
 }
 
 TEST_F(CudnnTest, WhatIsOnlyThereToFallBackToIsTakenLast) {

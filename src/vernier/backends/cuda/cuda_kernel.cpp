@@ -162,4 +162,10 @@ NumericsContract blocked_contract(ElementType computed, ElementType stored) {
           .order = NumericsContract::Order::kBlocked};
 }
 
+NumericsContract library_contract(ElementType stored, bool tf32) {
+  NumericsContract contract = blocked_contract(ElementType::kFloat, stored);
+  if (tf32) contract.operands = OperandFormat::tf32();
+  return contract;
+}
+
 }  // namespace vernier::cuda

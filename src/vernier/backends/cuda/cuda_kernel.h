@@ -135,5 +135,7 @@ class CudaKernel : public Kernel {
 
 // Sums in `computed`, in no order that the model gives, of results stored as `stored`.
 NumericsContract blocked_contract(ElementType computed, ElementType stored);
+// The same of products by libraries: in float, of factors that matrix units round to TF32, or as they lie.
+NumericsContract library_contract(ElementType stored, bool tf32);
 
 }  // namespace vernier::cuda

@@ -43,6 +43,7 @@ class CudaDriver : public Driver {
     return used.versions();
   }
   bool computes_bf16() const override { return true; }
+  bool computes_tf32() const override { return true; }
   GroupTraits group_traits() const override {
     return {.computes_groups = true,
             .is_pointwise = is_pointwise,

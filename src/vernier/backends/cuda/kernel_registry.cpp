@@ -80,7 +80,7 @@ bool has_elements(const std::vector<std::optional<Operand>>& operands) {
 
 namespace {
 
-// Floats have no matrix units here, so products of single pixels are better off with cuBLASLt.
+// Floats as they lie have no matrix units, so products of single pixels are better off with cuBLASLt.
 std::unique_ptr<CudaKernel> make_library_kernel(const KernelRequest& request,
                                                 const KernelLibraries& libraries) {
   std::string refusal;  // a kernel of our own serves then

@@ -15,6 +15,7 @@ LtMultiplication::LtMultiplication(const LtProduct& asked, const LtTypes& types,
       api_(library.api()),
       handle_(handle),
       adds_bias_(asked.addend == Addend::kEpilogue),
+      tf32_(asked.tf32),
       operation_(make_operation(asked, types)),
       left_(make_layout(asked.left, types.factors, asked.batch)),
       right_(make_layout(asked.right, types.factors, asked.batch)),
@@ -68,7 +69,7 @@ std::string LtMultiplication::tactic_of(const LtFound& way) const {
       {"swizzle", kLtSwizzle},       {"custom", kLtCustom},
       {"inner", kLtInnerShape},      {"cluster", kLtClusterShape},
       {"scheme", kLtReductionScheme}};
-  std::string name = "cublaslt:";
+  std::string name = tf32_ ? "cublaslt:tf32" : "cublaslt:";
   for (const auto& [knob, attribute] : kKnobs) {
     const size_t bytes =
         attribute == kLtInnerShape || attribute == kLtClusterShape ? sizeof(uint16_t) : sizeof(uint32_t);
@@ -123,7 +124,8 @@ std::vector<LtFound> LtMultiplication::ways(const std::function<bool(const LtFou
                });
   if (sound.empty())
     reason = status == kLtSuccess
-                 ? fmt::format("of {} ways of cuBLASLt none keeps to strict sums", count)
+                 ? fmt::format("of {} ways of cuBLASLt none keeps to {}", count,
+                               tf32_ ? "TF32 and sums in float" : "strict sums")
                  : fmt::format("cuBLASLt has no way to compute it: {}", api_.status_name(status));
   return sound;
 }

@@ -67,7 +67,7 @@ class LtMultiplication {
   CublasLt& library_;
   const CublasLtApi& api_;
   LtHandle handle_;
-  bool adds_bias_;
+  bool adds_bias_, tf32_;
   Held<LtOperation> operation_;
   Held<LtLayout> left_, right_, result_;
   LtAlgorithm algorithm_{};

@@ -31,7 +31,8 @@ struct LtProduct {
   int64_t batch = 1;
   float alpha = 1, beta = 0;
   Addend addend = Addend::kNone;
-  Product product;  // what it was made of
+  bool tf32 = false;  // factors, floats, are rounded to TF32
+  Product product;    // what it was made of
 };
 
 // Without scales and addends, of factors of this type. Nothing, with `reason`, for batches without one step.

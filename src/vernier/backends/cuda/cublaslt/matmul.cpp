@@ -2,10 +2,16 @@
 
 #include "vernier/backends/cuda/cublaslt/lt_multiplication.h"
 #include "vernier/backends/cuda/movement/strided_copy.h"
+#include "vernier/ops/tf32.h"
 
 namespace vernier::cuda {
 
 namespace {
+
+int data_type(ElementType type) {
+  if (type == ElementType::kFloat) return kLtFloat;
+  return type == ElementType::kFloat16 ? kLtFloat16 : kLtBFloat16;
+}
 
 class LtMatmul : public CudaKernel {
  public:
@@ -22,13 +28,14 @@ class LtMatmul : public CudaKernel {
 
  private:
   bool spread(std::string& reason);
+  bool keeps_to_contract(const LtFound& found) const;
   std::vector<LtFound> ways(std::string& reason) const {
-    return product_.ways([this](const LtFound& way) { return product_.sums_in_float(way, asked_.element); },
-                         reason);
+    return product_.ways([this](const LtFound& way) { return keeps_to_contract(way); }, reason);
   }
   void multiply(const KernelArguments& arguments, StreamHandle stream) const;
 
   const LtProduct asked_;
+  const CublasLtApi& api_;
   LtMultiplication product_;
   mutable std::mutex bias_mutex_;  // the operation holds the address of the addend
 };
@@ -36,10 +43,31 @@ class LtMatmul : public CudaKernel {
 LtMatmul::LtMatmul(const KernelRequest& request, const LtProduct& asked, CublasLt& library, LtHandle handle)
     : CudaKernel(request, "product"),
       asked_(asked),
-      product_(asked, {kLtCompute32F, kLtFloat, lt_type(asked.element), lt_type(asked.element)}, library,
-               handle) {
-  name = "cublaslt:product";
-  contract = blocked_contract(ElementType::kFloat, asked.element);
+      api_(library.api()),
+      product_(asked,
+               {asked.tf32 ? kLtCompute32FByTf32 : kLtCompute32F, kLtFloat, data_type(asked.element),
+                data_type(asked.element)},
+               library, handle) {
+  name = asked.tf32 ? "cublaslt:tf32" : "cublaslt:product";
+  contract = library_contract(asked.element, asked.tf32);
+}
+
+// Partial sums are kept in float and added in a fixed order, or there are none; factors of floats are floats,
+// or TF32 where that is asked for.
+bool LtMatmul::keeps_to_contract(const LtFound& found) const {
+  size_t written = 0;
+  uint64_t flags = 0;
+  const auto scheme = product_.scheme_of(found);
+  if (!scheme ||
+      api_.capability(&found.algorithm, kLtNumericalFlags, &flags, sizeof(flags), &written) != kLtSuccess)
+    return false;
+  const uint64_t instructions = flags & kLtByte, accumulators = flags >> 8 & kLtByte,
+                 factors = flags >> 16 & kLtByte;
+  const bool as_asked =
+      asked_.element != ElementType::kFloat ||
+      (asked_.tf32 ? factors == kLtFactorsTf32 : instructions == kLtFma && factors == kLtFactors32F);
+  return as_asked && accumulators == kLtAccumulators32F &&
+         (*scheme == kLtOneSequence || *scheme == kLtInComputeType);
 }
 
 bool LtMatmul::spread(std::string& reason) {
@@ -93,30 +121,46 @@ void LtMatmul::run(const KernelArguments& arguments) const {
 }
 
 // Without a way yet. Null, with `reason`, for what cuBLASLt is not asked for.
-std::unique_ptr<LtMatmul> product_of(const KernelRequest& request, CublasLt& library, std::string& reason) {
+std::unique_ptr<LtMatmul> product_of(const KernelRequest& request, bool tf32, CublasLt& library,
+                                     std::string& reason) {
   const std::string& op = request.node.op;
   if (!request.node.domain.empty() || (op != "MatMul" && op != "Gemm" && op != "Conv")) {
     reason = "cuBLASLt multiplies matrices only";
     return nullptr;
   }
-  const auto asked = lt_product(request, reason);
+  auto asked = lt_product(request, reason);
   if (!asked) return nullptr;
+  asked->tf32 = tf32;
   const LtHandle handle = library.handle(reason);
   return handle == nullptr ? nullptr : std::make_unique<LtMatmul>(request, *asked, library, handle);
+}
+
+// Whether factors are rounded to TF32, in the order in which that is tried.
+std::vector<bool> ways_of_factors(const KernelRequest& request) {
+  const bool may_round = ops::may_round_to_tf32(request.node) && request.out().element == ElementType::kFloat;
+  return may_round ? std::vector<bool>{true, false} : std::vector<bool>{false};
 }
 
 }  // namespace
 
 std::unique_ptr<CudaKernel> make_library_product(const KernelRequest& request, CublasLt& library,
                                                  std::string& reason) {
-  auto kernel = product_of(request, library, reason);
-  return kernel && kernel->choose(request.tactic, reason) ? std::move(kernel) : nullptr;
+  for (const bool tf32 : ways_of_factors(request)) {
+    auto kernel = product_of(request, tf32, library, reason);
+    if (kernel && kernel->choose(request.tactic, reason)) return kernel;
+  }
+  return nullptr;
 }
 
 std::vector<std::string> library_product_tactics(const KernelRequest& request, CublasLt& library) {
   std::string reason;
-  const auto kernel = product_of(request, library, reason);
-  return kernel ? kernel->tactics() : std::vector<std::string>();
+  std::vector<std::string> names;
+  for (const bool tf32 : ways_of_factors(request)) {
+    const auto kernel = product_of(request, tf32, library, reason);
+    const auto more = kernel ? kernel->tactics() : std::vector<std::string>();
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  return names;
 }
 
 }  // namespace vernier::cuda

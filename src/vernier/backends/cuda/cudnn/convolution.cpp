@@ -46,8 +46,8 @@ class DnnKernel : public CudaKernel {
 DnnKernel::DnnKernel(const KernelRequest& request, const DnnConvolution& asked, Cudnn& library,
                      std::shared_ptr<const DnnPlan> plan)
     : CudaKernel(request, "convolution"), library_(library), plan_(std::move(plan)) {
-  name = request.node.op == "Gemm" ? "cudnn:product" : "cudnn:convolution";
-  contract = blocked_contract(ElementType::kFloat, asked.element);
+  name = request.node.op == "Gemm" ? "cudnn:product" : asked.tf32 ? "cudnn:tf32" : "cudnn:convolution";
+  contract = library_contract(asked.element, asked.tf32);
   bind(DnnId::kX, input(asked.x_input));
   bind(DnnId::kW, weights(request, asked));
   if (asked.residual_input) bind(DnnId::kResidual, input(*asked.residual_input));
@@ -124,16 +124,23 @@ void DnnKernel::add_payloads(Payloads& to) const {
 
 std::unique_ptr<CudaKernel> make_library_convolution(const KernelRequest& request, Cudnn& library,
                                                      std::string& reason) {
-  const auto asked = dnn_convolution(request, reason);
+  auto asked = dnn_convolution(request, reason);
   if (!asked || !library.serves(reason)) return nullptr;
   auto plan = library.plan(*asked, request.tactic, reason);
+  if (plan == nullptr && std::exchange(asked->tf32, false))
+    plan = library.plan(*asked, request.tactic, reason);
   return plan == nullptr ? nullptr : std::make_unique<DnnKernel>(request, *asked, library, std::move(plan));
 }
 
 std::vector<std::string> library_convolution_tactics(const KernelRequest& request, Cudnn& library) {
   std::string reason;
-  const auto asked = dnn_convolution(request, reason);
-  return asked && library.serves(reason) ? library.tactics(*asked) : std::vector<std::string>();
+  auto asked = dnn_convolution(request, reason);
+  if (!asked || !library.serves(reason)) return {};
+  std::vector<std::string> names = library.tactics(*asked);
+  if (!std::exchange(asked->tf32, false)) return names;
+  const auto strict = library.tactics(*asked);
+  names.insert(names.end(), strict.begin(), strict.end());
+  return names;
 }
 
 bool lay_out_convolution(KernelRequest& request) {
@@ -145,7 +152,8 @@ bool lay_out_convolution(KernelRequest& request) {
   std::string reason;
   const auto asked = dnn_convolution(request, reason);
   if (!asked) return false;
-  if (asked->element == ElementType::kFloat || request.node.op == "Gemm") return true;
+  const bool by_matrix_units = asked->element != ElementType::kFloat || asked->tf32;
+  if (!by_matrix_units || request.node.op == "Gemm") return true;
   request.inputs[asked->x_input]->layout = Layout::kChannelsLast;
   if (asked->residual_input) request.inputs[*asked->residual_input]->layout = Layout::kChannelsLast;
   request.outputs[0]->layout = Layout::kChannelsLast;

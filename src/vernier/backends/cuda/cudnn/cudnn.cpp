@@ -90,16 +90,19 @@ bool may_round_twice(const DnnConvolution& asked) {
 // the names of their tactics: the engine's number, and how many of its configurations were named before.
 class SoundEngines {
  public:
-  SoundEngines(const DnnGraph& graph, ElementType element) : graph_(graph), element_(element) {}
+  SoundEngines(const DnnGraph& graph, const DnnConvolution& asked) : graph_(graph), asked_(asked) {}
 
   // Until `take` returns true; then so does this.
   bool any(const std::function<bool(const std::string& tactic, const DnnEngine& engine)>& take) {
     for (const int mode : {kDnnModeA, kDnnFallback}) {
       for (const DnnEngine& engine : graph_.engines(mode)) {
         ++offered;
-        if (!keeps_to_contract(engine, element_)) continue;
+        if (!keeps_to_contract(engine, asked_)) continue;
         const int before = named_[engine.number]++;
-        if (take(fmt::format("cudnn:engine{},configuration{}", engine.number, before), engine)) return true;
+        if (take(fmt::format("cudnn:{}engine{},configuration{}", asked_.tf32 ? "tf32," : "", engine.number,
+                             before),
+                 engine))
+          return true;
       }
     }
     return false;
@@ -109,7 +112,7 @@ class SoundEngines {
 
  private:
   const DnnGraph& graph_;
-  ElementType element_;
+  const DnnConvolution& asked_;
   std::map<int64_t, int> named_;
 };
 
@@ -122,7 +125,7 @@ std::vector<std::string> Cudnn::tactics(const DnnConvolution& asked) {
   std::vector<std::string> names;
   try {
     const DnnGraph graph(api(), loan.handle(), asked);
-    SoundEngines(graph, asked.element).any([&](const std::string& tactic, const DnnEngine&) {
+    SoundEngines(graph, asked).any([&](const std::string& tactic, const DnnEngine&) {
       names.push_back(tactic);
       return names.size() == kMost;
     });
@@ -153,7 +156,7 @@ std::shared_ptr<DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::string_
   try {
     const DnnGraph graph(api(), loan.handle(), asked);
     std::shared_ptr<DnnPlan> chosen;
-    SoundEngines engines(graph, asked.element);
+    SoundEngines engines(graph, asked);
     const bool found = engines.any([&](const std::string& name, const DnnEngine& engine) {
       if (!tactic.empty() && name != tactic) return false;
       try {
@@ -165,8 +168,8 @@ std::shared_ptr<DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::string_
       }
     });
     if (found) return chosen;
-    reason = fmt::format("of {} ways of cuDNN none serves and keeps to strict sums in float{}{}",
-                         engines.offered, reason.empty() ? "" : ": ", reason);
+    reason = fmt::format("of {} ways of cuDNN none serves and keeps to {} in float{}{}", engines.offered,
+                         asked.tf32 ? "TF32 and sums" : "strict sums", reason.empty() ? "" : ": ", reason);
   } catch (const DnnRefusal& refusal) {
     reason = fmt::format("cuDNN has no way to compute it: {}", refusal.reason);
   }

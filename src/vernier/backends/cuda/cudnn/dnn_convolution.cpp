@@ -6,6 +6,7 @@
 #include "vernier/ops/group.h"
 #include "vernier/ops/support/math/gemm_layout.h"
 #include "vernier/ops/support/nn/convolution.h"
+#include "vernier/ops/tf32.h"
 
 namespace vernier::cuda {
 
@@ -119,6 +120,7 @@ std::optional<DnnConvolution> dnn_convolution(const KernelRequest& request, std:
   if (fused->inputs.size() > 2 && fused->inputs[2] >= 0)
     asked.bias_input = static_cast<size_t>(fused->inputs[2]);
   asked.element = request.in(asked.x_input).element;
+  asked.tf32 = asked.element == ElementType::kFloat && ops::may_round_to_tf32(*fused->anchor);
   return convolves ? of_convolution(request, *fused, asked, reason) : of_product(request, asked, reason);
 }
 
@@ -128,8 +130,9 @@ std::string text_of(const DnnConvolution& asked) {
                   asked.channels_last, dims_text(asked.w.sizes), dims_text(asked.y.sizes));
   for (const ops::WindowAxis& axis : asked.axes)
     text += fmt::format(" {}/{}/{}/{}", axis.stride, axis.dilation, axis.pad_begin, axis.pad_end);
-  return text + fmt::format(" {} {} {} {}", asked.bias_input || asked.adds_zeros,
-                            asked.residual_input.has_value(), asked.relu, asked.most);
+  return text + fmt::format(" {} {} {} {}{}", asked.bias_input || asked.adds_zeros,
+                            asked.residual_input.has_value(), asked.relu, asked.most,
+                            asked.tf32 ? " tf32" : "");
 }
 
 bool can_follow_convolution(const Node& anchor, const Node& next, const Value& chain) {

@@ -22,6 +22,7 @@ struct DnnConvolution {
   DnnTensor x, w, y, bias;  // a residual lies as y does
   ops::WindowAxes axes;     // two or three
   bool channels_last = false;
+  bool tf32 = false;           // factors, floats, are rounded to TF32; where they may be, until no plan does
   bool turns_weights = false;  // a product's, which lie as [k, n]
   // Inputs of the request.
   size_t x_input = 0, w_input = 1;

@@ -140,14 +140,15 @@ DnnPlan DnnGraph::plan(const DnnEngine& engine) const {
   return {api_, handle_, engine.configuration};
 }
 
-bool keeps_to_contract(const DnnEngine& engine, ElementType element) {
+bool keeps_to_contract(const DnnEngine& engine, const DnnConvolution& asked) {
   const auto has = [](const std::vector<int>& notes, int note) {
     return std::find(notes.begin(), notes.end(), note) != notes.end();
   };
   constexpr int kNever[] = {kDnnDownConvertsInputs, kDnnReducedPrecision, kDnnFft,       kDnnNondeterministic,
                             kDnnWinograd,           kDnnWinograd4,        kDnnWinograd6, kDnnWinograd13};
   // The matrix units round floats to TF32.
-  if (element == ElementType::kFloat && has(engine.numerical, kDnnTensorCores)) return false;
+  if (asked.element == ElementType::kFloat && has(engine.numerical, kDnnTensorCores) != asked.tf32)
+    return false;
   return !has(engine.behaviour, kDnnCompilesAtRunTime) &&
          std::none_of(std::begin(kNever), std::end(kNever),
                       [&](int note) { return has(engine.numerical, note); });

@@ -42,8 +42,9 @@ class DnnGraph {
   DnnPointer graph_ = nullptr;
 };
 
-// Whether the engine computes strictly: factors as they lie, products summed directly and in float, the same
-// bits every time; and runs what is there, without compiling first.
-bool keeps_to_contract(const DnnEngine& engine, ElementType element);
+// Whether the engine computes strictly: factors as they lie, or floats rounded to TF32 where that is asked
+// for, products summed directly and in float, the same bits every time; and runs what is there, without
+// compiling first.
+bool keeps_to_contract(const DnnEngine& engine, const DnnConvolution& asked);
 
 }  // namespace vernier::cuda

@@ -28,8 +28,9 @@ struct LtFound {
 };
 
 inline constexpr LtStatus kLtSuccess = 0;
-// cublasComputeType_t and cudaDataType_t. Compute types that may narrow floats (TF32) have other numbers.
-inline constexpr int kLtCompute32F = 68, kLtFloat = 0, kLtFloat16 = 2, kLtBFloat16 = 14;
+// cublasComputeType_t and cudaDataType_t. The second may round factors that are floats to TF32.
+inline constexpr int kLtCompute32F = 68, kLtCompute32FByTf32 = 77;
+inline constexpr int kLtFloat = 0, kLtFloat16 = 2, kLtBFloat16 = 14;
 inline constexpr int kLtCompute32I = 72, kLtInt8 = 3, kLtInt32 = 10;
 // cublasOperation_t, cublasLtEpilogue_t.
 inline constexpr int32_t kLtPlain = 0, kLtTransposed = 1;
@@ -47,7 +48,8 @@ inline constexpr int kLtAlgorithmId = 0, kLtTile = 1, kLtSplitK = 2, kLtSwizzle 
 // float, and adds them in a step of its own.
 inline constexpr uint32_t kLtOneSequence = 0, kLtInComputeType = 2;
 // cublasLtNumericalImplFlags_t, byte by byte: instructions, accumulators, factors.
-inline constexpr uint64_t kLtByte = 0xff, kLtFma = 0x01, kLtAccumulators32F = 0x02, kLtFactors32F = 0x08;
+inline constexpr uint64_t kLtByte = 0xff, kLtFma = 0x01, kLtAccumulators32F = 0x02;
+inline constexpr uint64_t kLtFactorsTf32 = 0x04, kLtFactors32F = 0x08;
 
 // The numbers that enumerations are passed by have the size of an int.
 #define VERNIER_CUDA_CUBLASLT_FUNCTIONS(F)                                                                  \
