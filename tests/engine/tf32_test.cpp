@@ -73,6 +73,26 @@ TEST(Tf32, AnEngineKeepsItsPromiseThoughFactorsAreTruncated) {
   EXPECT_LT(as_declared.outputs.at(0).declared, 1e-6);
 }
 
+// What each product loses of positive numbers adds up from one to the next.
+TEST(Tf32, ADeepChainOfPositiveProductsKeepsItsPromise) {
+  constexpr int kProducts = 40;
+  std::string text = "graph \"g\" (%x: f32[2, 16], %w: f32[16, 16]) -> (%y) {\n";
+  for (int i = 0; i < kProducts; ++i) {
+    const std::string from = i == 0 ? "x" : fmt::format("v{}", i - 1),
+                      to = i + 1 == kProducts ? "y" : fmt::format("v{}", i);
+    text += fmt::format("%{}: f32[*] = MatMul(%{}, %w) version 13 @\"n{}\" from [\"n{}\"]\n", to, from, i, i);
+  }
+  Model model = parse_graph(text + "}");
+  auto weights = noise({16, 16}, 1).to_doubles();
+  for (double& weight : weights) weight = (weight + 1) / 16;  // rows add up to 1, or nearly so
+  auto* input = const_cast<Value*>(model.graph->inputs.back());
+  input->constant = Tensor::from_doubles(ElementType::kFloat, {16, 16}, weights);
+  model.graph->inputs.pop_back();
+  const auto certificate = prove(compile(model, on_accelerator()), model);
+  EXPECT_EQ(certificate.verdict, Verdict::kPass);
+  EXPECT_GT(certificate.outputs.at(0).planned, 0.01);
+}
+
 TEST(Tf32, TheAuditAndTheStepsSayWhichProductsRoundToIt) {
   const auto engine = compile(conv_net(), on_accelerator());
   Session session(engine);

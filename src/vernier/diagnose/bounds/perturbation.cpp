@@ -29,7 +29,9 @@ double limit_of(const Tensor& tensor, double largest) {
 
 // Nor does rounding turn over signs: what has no negative elements, as squares and sums of these, has none
 // afterwards.
-Tensor moved(const Tensor& tensor, const ElementErrors& expected, uint64_t seed) {
+// Products of factors that are cut off lose a part in every element of every node, and that adds up from node
+// to node, where independent errors would cancel: with `shrinks` all elements move toward zero as well.
+Tensor moved(const Tensor& tensor, const ElementErrors& expected, bool shrinks, uint64_t seed) {
   auto values = tensor.to_doubles();
   double least = 0, largest = 0;  // finite ones
   for (const double value : values) {
@@ -44,7 +46,8 @@ Tensor moved(const Tensor& tensor, const ElementErrors& expected, uint64_t seed)
     for (size_t i = 0; i < part.size(); ++i) {
       const double error = expected.at(first + i);
       if (!std::isfinite(error) || !std::isfinite(part[i])) continue;
-      const double drawn = std::clamp(part[i] + normal(random) * error, -limit, limit);
+      const double toward_zero = shrinks ? -std::copysign(error, part[i]) : 0;
+      const double drawn = std::clamp(part[i] + toward_zero + normal(random) * error, -limit, limit);
       part[i] = has_signs ? drawn : std::abs(drawn);
     }
   });
@@ -172,6 +175,7 @@ void Perturbation::add(const Node& node, std::span<const Datum* const> operands,
 
 void Perturbation::move(const Node& node, const std::vector<ElementErrors>& expected,
                         std::vector<Datum>& results) {
+  const bool shrinks = operand_bias(tested_.contract_of(shown_, node)) > 0;
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor& tensor = results[i].tensor;
     const Value* output = node.outputs[i];
@@ -180,7 +184,7 @@ void Perturbation::move(const Node& node, const std::vector<ElementErrors>& expe
     if (expected[i].is_exact()) continue;
     elements_ += tensor.size();
     tensor = ops::is_group(node) && ends_in_a_step(node, i) ? with_steps(tensor, expected[i], 0, seed)
-                                                            : moved(tensor, expected[i], seed);
+                                                            : moved(tensor, expected[i], shrinks, seed);
     note(*output, tensor.type());
   }
 }
@@ -211,7 +215,7 @@ Tensor Perturbation::constant(const Value& value, const Tensor& content) {
   if (std::all_of(errors.error.begin(), errors.error.end(), [](double error) { return error == 0; }))
     return content;
   note(value, type);
-  return moved(content, errors, hash_text(value.name, seed_));
+  return moved(content, errors, false, hash_text(value.name, seed_));
 }
 
 // A value that is made in double is stored in the type that the graph says, where it says one.
