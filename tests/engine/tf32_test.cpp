@@ -73,7 +73,7 @@ TEST(Tf32, AnEngineKeepsItsPromiseThoughFactorsAreTruncated) {
   EXPECT_LT(as_declared.outputs.at(0).declared, 1e-6);
 }
 
-// What each product loses of positive numbers adds up from one to the next.
+// Losses of products of positive numbers add up from one to the next.
 TEST(Tf32, ADeepChainOfPositiveProductsKeepsItsPromise) {
   constexpr int kProducts = 40;
   std::string text = "graph \"g\" (%x: f32[2, 16], %w: f32[16, 16]) -> (%y) {\n";
