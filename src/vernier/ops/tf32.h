@@ -9,7 +9,11 @@ namespace vernier::ops {
 inline constexpr const char* kTf32Attribute = "tf32";  // of any product
 
 // Whether factors that are floats may be rounded to TF32 before they are multiplied.
-bool may_round_to_tf32(const Node& node);
-void let_round_to_tf32(Node& node);
+inline bool may_round_to_tf32(const Node& node) {
+  return node.find_attribute(kTf32Attribute) != nullptr;
+}
+inline void let_round_to_tf32(Node& node) {
+  node.attributes.insert_or_assign(kTf32Attribute, Attribute(int64_t{1}));
+}
 
 }  // namespace vernier::ops

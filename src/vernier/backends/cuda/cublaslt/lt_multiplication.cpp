@@ -100,9 +100,10 @@ bool LtMultiplication::sums_in_float(const LtFound& way, ElementType factors) co
     return false;
   const uint64_t instructions = flags & kLtByte, accumulators = flags >> 8 & kLtByte,
                  multiplied = flags >> 16 & kLtByte;
-  const bool strict =
-      factors != ElementType::kFloat || (instructions == kLtFma && multiplied == kLtFactors32F);
-  return strict && accumulators == kLtAccumulators32F &&
+  const bool as_asked =
+      factors != ElementType::kFloat ||
+      (tf32_ ? multiplied == kLtFactorsTf32 : instructions == kLtFma && multiplied == kLtFactors32F);
+  return as_asked && accumulators == kLtAccumulators32F &&
          (*scheme == kLtOneSequence || *scheme == kLtInComputeType);
 }
 

@@ -34,7 +34,7 @@ class LtMultiplication {
   std::optional<uint32_t> scheme_of(const LtFound& way) const;
 
   // Whether products are summed in float: partial sums in a fixed order, or none, and factors of floats as
-  // floats, never TF32.
+  // floats, or as TF32 where that was asked for.
   bool sums_in_float(const LtFound& way, ElementType factors) const;
 
   // Working memory of any alignment, for the way that was taken.

@@ -8,11 +8,6 @@ namespace vernier::cuda {
 
 namespace {
 
-int data_type(ElementType type) {
-  if (type == ElementType::kFloat) return kLtFloat;
-  return type == ElementType::kFloat16 ? kLtFloat16 : kLtBFloat16;
-}
-
 class LtMatmul : public CudaKernel {
  public:
   LtMatmul(const KernelRequest& request, const LtProduct& asked, CublasLt& library, LtHandle handle);
@@ -28,14 +23,13 @@ class LtMatmul : public CudaKernel {
 
  private:
   bool spread(std::string& reason);
-  bool keeps_to_contract(const LtFound& found) const;
   std::vector<LtFound> ways(std::string& reason) const {
-    return product_.ways([this](const LtFound& way) { return keeps_to_contract(way); }, reason);
+    return product_.ways([this](const LtFound& way) { return product_.sums_in_float(way, asked_.element); },
+                         reason);
   }
   void multiply(const KernelArguments& arguments, StreamHandle stream) const;
 
   const LtProduct asked_;
-  const CublasLtApi& api_;
   LtMultiplication product_;
   mutable std::mutex bias_mutex_;  // the operation holds the address of the addend
 };
@@ -43,31 +37,12 @@ class LtMatmul : public CudaKernel {
 LtMatmul::LtMatmul(const KernelRequest& request, const LtProduct& asked, CublasLt& library, LtHandle handle)
     : CudaKernel(request, "product"),
       asked_(asked),
-      api_(library.api()),
       product_(asked,
-               {asked.tf32 ? kLtCompute32FByTf32 : kLtCompute32F, kLtFloat, data_type(asked.element),
-                data_type(asked.element)},
+               {asked.tf32 ? kLtCompute32FByTf32 : kLtCompute32F, kLtFloat, lt_type(asked.element),
+                lt_type(asked.element)},
                library, handle) {
   name = asked.tf32 ? "cublaslt:tf32" : "cublaslt:product";
   contract = library_contract(asked.element, asked.tf32);
-}
-
-// Partial sums are kept in float and added in a fixed order, or there are none; factors of floats are floats,
-// or TF32 where that is asked for.
-bool LtMatmul::keeps_to_contract(const LtFound& found) const {
-  size_t written = 0;
-  uint64_t flags = 0;
-  const auto scheme = product_.scheme_of(found);
-  if (!scheme ||
-      api_.capability(&found.algorithm, kLtNumericalFlags, &flags, sizeof(flags), &written) != kLtSuccess)
-    return false;
-  const uint64_t instructions = flags & kLtByte, accumulators = flags >> 8 & kLtByte,
-                 factors = flags >> 16 & kLtByte;
-  const bool as_asked =
-      asked_.element != ElementType::kFloat ||
-      (asked_.tf32 ? factors == kLtFactorsTf32 : instructions == kLtFma && factors == kLtFactors32F);
-  return as_asked && accumulators == kLtAccumulators32F &&
-         (*scheme == kLtOneSequence || *scheme == kLtInComputeType);
 }
 
 bool LtMatmul::spread(std::string& reason) {
