@@ -108,7 +108,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"%q: f16[1,2,3,16], %k: f16[1,2,40,16], %v: f16[1,2,40,16], %m: bool[1,1,3,40]",
              "%y: f16[1,2,3,16] = Attention(%q, %k, %v, %m)"},
         Case{"%q: f16[22,12,2,8], %k: f16[22,12,3,8], %v: f16[22,12,3,8]",
-             "%y: f16[22,12,2,8] = Attention(%q, %k, %v)"}));
+             "%y: f16[22,12,2,8] = Attention(%q, %k, %v)"},
+        Case{"%q: f16[2,64,17,64], %k: f16[2,32,70,64], %v: f16[2,32,70,64], %m: f16[17,70]",
+             "%y: f16[2,64,17,64] = Attention(%q, %k, %v, %m)"},
+        Case{"%q: bf16[1,65,66,72], %k: bf16[1,65,34,72], %v: bf16[1,65,34,104]",
+             "%y: bf16[1,65,66,104] = Attention(%q, %k, %v) {is_causal=1}"}));
 
 // Images that lie channels last, beside others.
 class LayoutTest : public testing::TestWithParam<Case> {};

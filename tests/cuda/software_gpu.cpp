@@ -43,6 +43,7 @@ alignas(16) static float dynamic_memory[16384];
 #define __shared__ static
 #define __launch_bounds__(threads)
 #define __syncthreads() (all_threads == nullptr ? void() : all_threads->arrive_and_wait())
+template <class T> static T __shfl_xor_sync(unsigned, T x, int) { return x; }  // blocks of one thread alone
 static float __uint_as_float(unsigned x) { return bit_cast<float>(x); }
 static unsigned __float_as_uint(float x) { return bit_cast<unsigned>(x); }
 static double __longlong_as_double(long long x) { return bit_cast<double>(x); }
@@ -101,6 +102,11 @@ inline f32 neighbour(f32 x, int mask) {
   exchange(&word, 1);
   return __uint_as_float(exchanged[threadIdx.x / 32][threadIdx.x % 32 ^ mask][0]);
 }
+inline void fetch(void* to, const void* from, bool there) {
+  if (there) memcpy(to, from, 16); else memset(to, 0, 16);
+}
+inline void end_fetches() {}
+inline void wait_for_fetches_before() {}
 inline f64 neighbour(f64 x, int mask) {
   u32 words[2];
   memcpy(words, &x, sizeof(x));

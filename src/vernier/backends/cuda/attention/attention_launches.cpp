@@ -63,9 +63,28 @@ struct Program {
   Grid grid;
 };
 
-Program program_of(const std::string& name, const Definitions& definitions, const Grid& grid) {
-  return {kernel_source(name, definitions, {"attention_scores"}), grid};
+Program program_of(const std::string& name, const Definitions& definitions, const Grid& grid,
+                   std::vector<std::string> before = {"attention_scores"}) {
+  return {kernel_source(name, definitions, before), grid};
 }
+
+// On matrix units: of chunks of 32 elements of queries, and of blocks of 64 columns of values.
+struct MatrixSizes {
+  static constexpr int64_t kQueryChunk = 32, kValueBlock = 64, kRows = 16;
+
+  int64_t query_chunks, value_blocks, heads;
+
+  explicit MatrixSizes(const P& p)
+      : query_chunks(tiles_of(p.head_size, kQueryChunk)),
+        value_blocks(tiles_of(p.value_size, kValueBlock)),
+        heads(int64_t{p.batch} * p.heads) {}
+
+  Program program(const std::string& name, Definitions definitions, const Grid& grid) const {
+    definitions.insert(definitions.end(), {{"Q_CHUNKS", std::to_string(query_chunks)},
+                                           {"V_BLOCKS", std::to_string(value_blocks)}});
+    return program_of(name, definitions, grid, {"attention_scores", "attention_tiles"});
+  }
+};
 
 // Whether all that threads read of queries, keys and values, and write, lies in packs of so many elements.
 bool lies_in_packs(const P& p, const AttentionPlaces& places, ElementType type, int64_t size) {
@@ -83,26 +102,36 @@ bool suits_matrix_units(const P& p, const AttentionPlaces& places, ElementType t
          p.value_size <= kLargestHead && lies_in_packs(p, places, type, kPack);
 }
 
-// Blocks take 16 queries, or 32 where there are enough of them for a large GPU, and their warps share the
-// keys.
+// Blocks take 64 queries, and their warps the same keys at a time. Nothing where these are too few blocks for
+// a large GPU.
+std::optional<Program> tiled_program(const P& p, Definitions definitions) {
+  constexpr int64_t kWarps = 4, kEnoughBlocks = 128, kStages = 2, kManyColumns = 128;
+  const MatrixSizes sizes(p);
+  const int64_t blocks = sizes.heads * tiles_of(p.queries, kWarps * MatrixSizes::kRows);
+  if (blocks < kEnoughBlocks) return std::nullopt;
+  const int64_t columns =
+      sizes.query_chunks * MatrixSizes::kQueryChunk + sizes.value_blocks * MatrixSizes::kValueBlock;
+  const int64_t keys = columns > kManyColumns ? 32 : 64;  // which every program has shared memory for
+  definitions.insert(definitions.end(), {{"KEYS", std::to_string(keys)}, {"WARPS", std::to_string(kWarps)}});
+  Grid grid = grid_of_blocks(blocks, 1);
+  grid.threads = kWarps * 32;
+  grid.shared = static_cast<unsigned>(kStages * keys * columns * static_cast<int64_t>(sizeof(uint16_t)));
+  return sizes.program("tiled_attention", std::move(definitions), grid);
+}
+
+// Blocks take 16 queries, and their warps share the keys.
 Program matrix_program(const P& p, Definitions definitions) {
-  constexpr int64_t kQueryChunk = 32, kValueBlock = 64, kRows = 16, kKeys = 32, kEnoughBlocks = 264;
-  const int64_t value_blocks = tiles_of(p.value_size, kValueBlock), heads = int64_t{p.batch} * p.heads;
-  // Twice 16 queries with values of two blocks are more than registers hold.
-  const int64_t rows = value_blocks == 1 && heads * tiles_of(p.queries, 2 * kRows) >= kEnoughBlocks ? 2 : 1;
+  constexpr int64_t kKeys = 32, kRows = MatrixSizes::kRows, kPadding = 4, kStats = 2;
+  const MatrixSizes sizes(p);
   // As many as have room for their parts in the shared memory that every program has.
-  const int64_t warps = std::min(tiles_of(p.keys, kKeys), 8 / (rows * value_blocks));
-  definitions.insert(definitions.end(), {{"Q_CHUNKS", std::to_string(tiles_of(p.head_size, kQueryChunk))},
-                                         {"V_BLOCKS", std::to_string(value_blocks)},
-                                         {"ROWS", std::to_string(rows)},
-                                         {"WARPS", std::to_string(warps)}});
-  constexpr int64_t kPadding = 4, kStats = 2;
-  Grid grid = grid_of_blocks(heads * tiles_of(p.queries, rows * kRows), 1);
+  const int64_t warps = std::min(tiles_of(p.keys, kKeys), 8 / sizes.value_blocks);
+  definitions.emplace_back("WARPS", std::to_string(warps));
+  Grid grid = grid_of_blocks(sizes.heads * tiles_of(p.queries, kRows), 1);
   grid.threads = static_cast<unsigned>(warps * 32);
-  grid.shared =
-      static_cast<unsigned>(warps * rows * kRows * (value_blocks * kValueBlock + kPadding + kStats) *
-                            static_cast<int64_t>(sizeof(float)));
-  return program_of("matrix_attention", definitions, grid);
+  grid.shared = static_cast<unsigned>(warps * kRows *
+                                      (sizes.value_blocks * MatrixSizes::kValueBlock + kPadding + kStats) *
+                                      static_cast<int64_t>(sizeof(float)));
+  return sizes.program("matrix_attention", std::move(definitions), grid);
 }
 
 // Blocks take up to 16 queries: as many as there are, and have room for their scores. Nothing where one has
@@ -180,7 +209,8 @@ bool add_attention(CudaKernel& kernel, const AttentionPlan& plan, const Attentio
   const Definitions definitions = definitions_of(plan, places);
   if (by_matrix_units) {
     kernel.contract.probabilities = plan.element;
-    launch(kernel, matrix_program(p, definitions), p, places);
+    auto tiled = tiled_program(p, definitions);
+    launch(kernel, tiled ? std::move(*tiled) : matrix_program(p, definitions), p, places);
     return true;
   }
   auto program = plain_program(p, lies_in_packs(p, places, plan.element, 4), definitions);

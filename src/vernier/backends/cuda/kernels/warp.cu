@@ -15,6 +15,15 @@ template <> __device__ inline void multiply_add<bf16>(f32 (&sums)[4], const u32 
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// Has 16 bytes come into shared memory while the thread goes on; zeros, where they are not there.
+__device__ inline void fetch(void* to, const void* from, bool there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from), "r"(there ? 16 : 0) : "memory");
+}
+// Ends a group of what the thread fetches.
+__device__ inline void end_fetches() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits for all groups that it ended but the last.
+__device__ inline void wait_for_fetches_before() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
+
 // The value of the lane whose number differs in the bits of `mask`.
 __device__ inline f32 neighbour(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 __device__ inline f64 neighbour(f64 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }

@@ -1,0 +1,68 @@
+// Attention on matrix units where there are many queries: each warp of a block takes 16 queries of one head, and all of them the same KEYS keys
+// and values at a time, which lie in shared memory and come there while those before are attended to.
+extern __shared__ f32 shared[];
+
+constexpr int kKeyPacks = Q_CHUNKS * 4, kValuePacks = V_BLOCKS * 8, kStage = KEYS * (kKeyPacks + kValuePacks);  // packs of 8 elements
+
+// Where a pack lies: the 8 lanes that read at a time do so from all banks.
+__device__ inline int key_pack(int row, int pack) { return row * kKeyPacks + (Q_CHUNKS % 2 ? pack : pack ^ (row & 1) * 4); }
+__device__ inline int value_pack(int row, int pack) { return KEYS * kKeyPacks + row * kValuePacks + (pack ^ (row & 6)); }
+
+extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionParameters p) {
+  constexpr int kRows = 16 * WARPS, kThreads = 32 * WARPS;
+  const Lane lane;
+  const int query_tiles = (p.queries + kRows - 1) / kRows, block_query = blockIdx.x % query_tiles * kRows;
+  const int head = blockIdx.x / query_tiles % p.heads, entry = blockIdx.x / query_tiles / p.heads;
+  const int shared_head = head / (p.heads / p.kv_heads), first_query = block_query + threadIdx.x / 32 * 16;
+  const T* k = (const T*)p.k + entry * p.k_batch + shared_head * p.k_head;
+  const T* v = (const T*)p.v + entry * p.v_batch + shared_head * p.v_head;
+  const i64 mask_at = entry * p.mask_batch + head * p.mask_head;
+
+  Words* tiles = (Words*)shared;
+  Queries queries;
+  queries.read(p, (const T*)p.q + entry * p.q_batch + head * p.q_head, first_query, lane);
+  const Reach reach = reach_of(p, entry);
+  const int begin = first_key(p, reach, block_query) / KEYS * KEYS, end = end_of_keys(p, reach, block_query + kRows);
+  const auto fetch_stage = [&](int first, Words* stage) {
+    for (int at = threadIdx.x; at < KEYS * kKeyPacks; at += kThreads) {
+      const int row = at / kKeyPacks, pack = at % kKeyPacks;
+      const bool there = first + row < reach.keys && pack * 8 < p.head_size;
+      fetch(stage + key_pack(row, pack), there ? k + (first + row) * p.k_row + pack * 8 : k, there);
+    }
+    for (int at = threadIdx.x; at < KEYS * kValuePacks; at += kThreads) {
+      const int row = at / kValuePacks, pack = at % kValuePacks;
+      const bool there = first + row < reach.keys && pack * 8 < p.value_size;
+      fetch(stage + value_pack(row, pack), there ? v + (first + row) * p.v_row + pack * 8 : v, there);
+    }
+  };
+  if (begin < end) fetch_stage(begin, tiles);
+  end_fetches();
+  for (int first = begin, number = 0; first < end; first += KEYS, ++number) {
+    if (first + KEYS < end) fetch_stage(first + KEYS, tiles + (number + 1) % 2 * kStage);
+    end_fetches();
+    wait_for_fetches_before();
+    __syncthreads();
+    const Words* stage = tiles + number % 2 * kStage;
+    attend<KEYS / 8>(
+        p, reach, queries, mask_at, first_query, first, lane, [&](int row, int i) { return stage[key_pack(row, i / 8)]; },
+        [&](int row, int column) { return stage[value_pack(row, column / 8)]; });
+    __syncthreads();
+  }
+
+  T* y = (T*)p.y + entry * p.y_batch + head * p.y_head;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int query = first_query + half * 8 + lane.group;
+    const f32 top = maximum(sink_of(p, head), queries.tops[half]), from = finite_top(top), factor = expf(queries.tops[half] - from);
+    const f32 sum = sink_weight(p, head, from) * kLift + queries.sum_of(half) * factor;
+#pragma unroll
+    for (int pack = 0; pack < V_BLOCKS * 2; ++pack) {
+      const int column = pack / 2 * 64 + (lane.place * 2 + pack % 2) * 8;
+      if (query >= p.queries || column >= p.value_size) continue;
+      Pack<T, 8> results;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) results.at[i] = attended(p, queries.values[pack / 2 * 8 + i][half * 2 + pack % 2] * factor, sum, top);
+      *(Pack<T, 8>*)(y + query * p.y_row + column) = results;
+    }
+  }
+}
