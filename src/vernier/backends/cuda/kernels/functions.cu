@@ -98,20 +98,28 @@ UNARY(Tanh, if constexpr (sizeof(T) == 4) return tanhf(x); else return tanh(x);)
 UNARY(Erf, if constexpr (sizeof(T) == 4) return erff(x); else return erf(x);)
 UNARY(Sigmoid, if constexpr (sizeof(T) == 4) return 1.0f / (1.0f + expf(-x)); else return 1 / (1 + exp(-x));)
 UNARY_A(Swish, return x * op_Sigmoid((T)(alpha * x));)
+UNARY(Gelu,
+  if constexpr (sizeof(T) == 4) return 0.5f * x * erfcf(x * -0.707106781f);
+  else return 0.5 * x * erfc(x * -0.70710678118654752440);)
+UNARY(GeluTanh,
+  if constexpr (sizeof(T) == 4) return x / (1.0f + expf(x * (-1.59576912f - 0.0713548163f * (x * x))));
+  else return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));)
+template <class T> __device__ inline T expm1_of(T x) { if constexpr (sizeof(T) == 4) return expm1f(x); else return expm1(x); }
+UNARY_A(Elu, return x < (T)0 ? alpha * expm1_of(x) : x;)
+UNARY_AB(Selu, return beta * (x > (T)0 ? x : alpha * expm1_of(x));)
+UNARY_A(Celu, return x > (T)0 ? x : alpha * expm1_of((T)(x / alpha));)
+template <class T> __device__ inline T softplus(T x) {
+  if constexpr (sizeof(T) == 4) return (x != x ? x : fmaxf(x, 0.0f)) + log1pf(expf(-fabsf(x)));
+  else return (x != x ? x : fmax(x, 0.0)) + log1p(exp(-fabs(x)));
+}
+UNARY(Softplus, return softplus(x);)
+UNARY(Mish, return x * op_Tanh(softplus(x));)
 
 // All others in double, as the reference computes them, rounded once.
 #define IN_DOUBLE(name, expression) UNARY(name, const f64 z = (f64)x; return (T)(expression);)
 IN_DOUBLE(Acos, acos(z)) IN_DOUBLE(Acosh, acosh(z)) IN_DOUBLE(Asin, asin(z)) IN_DOUBLE(Asinh, asinh(z))
 IN_DOUBLE(Atan, atan(z)) IN_DOUBLE(Atanh, atanh(z)) IN_DOUBLE(Cos, cos(z)) IN_DOUBLE(Cosh, cosh(z))
 IN_DOUBLE(Sin, sin(z)) IN_DOUBLE(Sinh, sinh(z)) IN_DOUBLE(Tan, tan(z))
-__device__ inline f64 softplus(f64 z) { return (z != z ? z : fmax(z, 0.0)) + log1p(exp(-fabs(z))); }
-IN_DOUBLE(Softplus, softplus(z))
-IN_DOUBLE(Mish, z * tanh(softplus(z)))
-IN_DOUBLE(Gelu, 0.5 * z * erfc(-z * 0.70710678118654752440))
-IN_DOUBLE(GeluTanh, 0.5 * z * (1 + tanh(0.79788456080286535588 * (z + 0.044715 * z * z * z))))
-UNARY_A(Elu, const f64 z = (f64)x; return (T)(z < 0 ? (f64)alpha * expm1(z) : z);)
-UNARY_AB(Selu, const f64 z = (f64)x; return (T)((f64)beta * (z > 0 ? z : (f64)alpha * expm1(z)));)
-UNARY_A(Celu, const f64 z = (f64)x; return (T)(z > 0 ? z : (f64)alpha * expm1(z / (f64)alpha));)
 
 BINARY(Equal, return a == b;)
 template <class T> __device__ inline b8 is_Equal(T a, T b) { return a == b; }

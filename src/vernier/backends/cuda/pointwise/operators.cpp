@@ -91,7 +91,9 @@ bool may_fault(const Instruction& each) {
 }
 
 bool is_approximate(const Instruction& each) {
-  static const std::set<std::string, std::less<>> quick = {"Exp", "Log", "Tanh", "Erf", "Sigmoid", "Swish"};
+  static const std::set<std::string, std::less<>> quick = {"Exp",   "Log",  "Tanh",     "Erf",      "Sigmoid",
+                                                           "Swish", "Gelu", "GeluTanh", "Softplus", "Mish",
+                                                           "Elu",   "Selu", "Celu"};
   return each.kind == Kind::kApply && quick.contains(each.op);
 }
 
