@@ -26,7 +26,7 @@ extern "C" __global__ void run(const NormalizeParameters p) {
     squares = fold_block<Sum>(squares, shared);
     const f64 inverse = 1 / sqrt(squares / (f64)p.length + p.epsilon);
     for (i64 i = threadIdx.x; i < p.length; i += blockDim.x) {
-      const i64 at = start + i, parameter = at / p.parameter_size % p.channels;
+      const i64 at = start + i, parameter = p.channels == p.length && p.parameter_size == 1 ? i : at / p.parameter_size % p.channels;
       const ACC x = element(p, at, i);
       f64 y = ((f64)x - mean) * inverse;
       if (p.scale != nullptr) y *= (f64)wide(((const PARAMETER*)p.scale)[parameter]);

@@ -13,6 +13,15 @@ struct Minimum { template <class T> static __device__ inline T of(T a, T b) { re
 // The fold of one value of each thread, for all threads of the block; their number is a power of two.
 template <class F, class T> __device__ inline T fold_block(T x, T* shared) {
   const int thread = threadIdx.x;
+  if (blockDim.x >= 32) {
+    for (int mask = 16; mask > 0; mask /= 2) x = F::of(x, (T)__shfl_xor_sync(0xffffffffu, x, mask));
+    __syncthreads();
+    if (thread % 32 == 0) shared[thread / 32] = x;
+    __syncthreads();
+    x = shared[0];
+    for (int warp = 1; warp < blockDim.x / 32; ++warp) x = F::of(x, shared[warp]);
+    return x;
+  }
   __syncthreads();
   shared[thread] = x;
   __syncthreads();
