@@ -3,7 +3,7 @@
 
 Networks have the architecture of the skeleton of the same name, and weights of their own: times only are comparable. Each network is
 run eagerly and compiled, where captured graphs are replayed; inputs are resident, and with --copies they come from
-the host and the result goes back, as in `vernier bench`. Prints the median and the 95th percentile of a run in ms, with a synchronisation behind each.
+the host and the result goes back, both in float32 whatever the network computes in, as in `vernier bench`. Prints the median and the 95th percentile of a run in ms, with a synchronisation behind each.
 """
 import argparse
 import statistics
@@ -116,18 +116,19 @@ def main():
             dtype = getattr(torch, precision)
             network = NETWORKS[name]().eval().cuda().to(dtype)
             for batch in arguments.batches:
-                given = torch.randint(0, 1000, (batch, 128)) if name == "bert_base" else torch.randn(batch, 3, 224, 224, dtype=dtype)
-                given = given.pin_memory()
-                resident = given.cuda()
+                is_text = name == "bert_base"
+                given = (torch.randint(0, 1000, (batch, 128)) if is_text else torch.randn(batch, 3, 224, 224)).pin_memory()
+                there = given.cuda()
+                resident = there if is_text else there.to(dtype)
                 for how in ["eager"] if arguments.eager_only else ["eager", "compiled"]:
                     chosen = torch.compile(network, mode=arguments.mode) if how == "compiled" else network
 
                     def run():
                         with torch.inference_mode():
-                            if arguments.copies:
-                                resident.copy_(given, non_blocking=True)
-                            result = chosen(resident)
-                            return result.cpu() if arguments.copies else result
+                            if not arguments.copies:
+                                return chosen(resident)
+                            there.copy_(given, non_blocking=True)
+                            return chosen(there if is_text else there.to(dtype)).float().cpu()
 
                     median, late = measured(run, arguments.seconds)
                     print(f"{name} {precision} batch {batch} {how}: {median:.3f} ms, p95 {late:.3f}", flush=True)

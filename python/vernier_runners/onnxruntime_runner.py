@@ -28,6 +28,8 @@ def import_or_explain(module, package):
 
 
 class OnnxRuntime:
+    entries = {}  # of the configuration of sessions
+
     def hello(self):
         ort = import_or_explain("onnxruntime", "onnxruntime")
         return {"engine": "onnxruntime", "version": ort.__version__, "capabilities": ["taps", "repeat"]}

@@ -1,4 +1,4 @@
-// What programs of attention on matrix units share: how a warp weighs keys for 16 queries. T is f16 or bf16, in which weights
+// Programs of attention on matrix units share how a warp weighs keys for 16 queries. T is f16 or bf16, in which weights
 // are rounded before they meet the values. Q_CHUNKS times 32 elements hold a query, V_BLOCKS times 64 a value. Factors are taken in an order
 // of their own, keys and queries in the same one, so that a thread reads 16 bytes at a time from where they lie: the columns of values are
 // dealt to the tiles of a result likewise.
