@@ -29,6 +29,17 @@ FaultyEngine fits(const std::string& graph, const Dims& dims) {
   };
 }
 
+// A convolution whose padding holds these rows and columns of the image.
+FaultyEngine bordered(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns) {
+  return [=](const Model&, const NamedData& data) {
+    NamedData other = data;
+    other["x"] = taken(taken(data.at("x").tensor, 2, rows), 3, columns);
+    const std::string plain =
+        of_floats("%x: f32[1, 4, 11, 10], %w: f32[6, 4, 3, 3]", "Conv(%x, %w) version 11");
+    return outputs_of(parse_planted(plain, 18), other);
+  };
+}
+
 // The image with NaN in the upper left corner, 4 by 4; all else of it is 3.
 Tensor dead_pixels() {
   std::vector<double> values(size_t{4} * 9 * 8, 3);
@@ -43,6 +54,14 @@ const std::vector<PlantedFault> kFaults = {
      fits(pool("MaxPool", ""), {1, 4, 4, 3})},
     {"Dilation", "B31", conv("pads = ints[2, 2, 2, 2], dilations = ints[2, 2]"),
      fits(conv("pads = ints[2, 2, 2, 2]"), {1, 6, 9, 8})},
+    {"DilationAroundMiddles", "B31", conv("pads = ints[2, 2, 2, 2], dilations = ints[2, 2]"),
+     runs(conv("pads = ints[1, 1, 1, 1]"))},
+    {"BorderRepeats", "B31", conv("pads = ints[1, 1, 1, 1]"),
+     bordered({0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 8}, {0, 0, 1, 2, 3, 4, 5, 6, 7, 7})},
+    {"BorderMirrors", "B31", conv("pads = ints[1, 1, 1, 1]"),
+     bordered({1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 7}, {1, 0, 1, 2, 3, 4, 5, 6, 7, 6})},
+    {"BorderOfTheOtherEnd", "B31", conv("pads = ints[1, 1, 1, 1]"),
+     bordered({8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0}, {7, 0, 1, 2, 3, 4, 5, 6, 7, 0})},
     {"NoPads", "B31", conv("pads = ints[1, 1, 1, 1]"), fits(conv("pads = ints[0, 0, 0, 0]"), {1, 6, 9, 8})},
     {"PadsExchanged", "B31", conv("pads = ints[0, 0, 1, 1], strides = ints[2, 2]"),
      runs(conv("pads = ints[1, 1, 0, 0], strides = ints[2, 2]"))},
@@ -61,6 +80,8 @@ const std::vector<PlantedFault> kFaults = {
            [](const Tensor& w) {
              return rolled(w.reshaped({2, 54}), 0, 1).reshaped(w.dims());
            })},
+    {"ChannelsOfTheNextGroup", "B31", conv("group = 2", "6, 2, 3, 3"),
+     reads("x", [](const Tensor& x) { return rolled(x, 1, 2); })},
     {"CountsPads", "B33", pool("AveragePool", ", pads = ints[1, 1, 1, 1]"),
      runs(pool("AveragePool", ", pads = ints[1, 1, 1, 1], count_include_pad = 1"))},
     {"CeilMode", "B33", pool("MaxPool", ", strides = ints[2, 3], ceil_mode = 1"),

@@ -1,6 +1,7 @@
 // Constants in engine files: each once, and what kernels make of them.
 #include "engine/small_engine.h"
 #include "isa/needs.h"
+#include "isa/onednn_isa.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
@@ -38,7 +39,7 @@ TEST_F(EngineFileTest, FormsThatDoNotHoldTheirConstantAreMadeAgain) {
     bool applies;
   } const cases[] = {
       {cpu::kTwoTerms, "bf16x3", Layout::kChannelsLast, cpu::has_bf16_tiles()},
-      {"winograd", "wino", Layout::kBlocked16, cpu::has(cpu::Feature::kAvx512)},
+      {"winograd", "wino", Layout::kBlocked16, onednn_has(dnnl::cpu_isa::avx512_core)},
       {cpu::kWinogradOfTwo, "winograd:2x2", Layout::kChannelsLast, cpu::has_vector_blocks()},
   };
   int tried = 0;

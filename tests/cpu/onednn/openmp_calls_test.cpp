@@ -9,9 +9,9 @@
 #include <array>
 #include <dnnl.hpp>
 
+#include "isa/onednn_isa.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/processor.h"
 
 namespace vernier::cpu {
 namespace {
@@ -29,12 +29,6 @@ class OpenMPCalls : public testing::Test {
   }
   void TearDown() override { ::alarm(0); }
 };
-
-// oneDNN computes by the processor's own instructions, whatever else is emulated.
-bool onednn_has_bf16() {
-  constexpr auto kBits = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kBits) == kBits;
-}
 
 // Small integers: sums are exact in any order.
 dnnl::memory filled(const dnnl::memory::desc& plain) {
@@ -108,7 +102,7 @@ void expect_any_order(const Run& run) {
 
 TEST_F(OpenMPCalls, ProductsRunInAnyOrder) {
   for (const Type type : {Type::f32, Type::bf16}) {
-    if (type == Type::bf16 && !onednn_has_bf16()) continue;
+    if (type == Type::bf16 && !onednn_has(dnnl::cpu_isa::avx512_core_bf16)) continue;
     for (const auto& [m, k, n] :
          {std::array<int64_t, 3>{16, 8192, 16}, {128, 256, 512}, {1, 512, 1024}, {67, 33, 129}})
       expect_any_order(
@@ -118,7 +112,7 @@ TEST_F(OpenMPCalls, ProductsRunInAnyOrder) {
 
 TEST_F(OpenMPCalls, ConvolutionsRunInAnyOrder) {
   for (const Type type : {Type::f32, Type::bf16}) {
-    if (type == Type::bf16 && !onednn_has_bf16()) continue;
+    if (type == Type::bf16 && !onednn_has(dnnl::cpu_isa::avx512_core_bf16)) continue;
     for (const int64_t kernel : {1, 3}) {
       for (const auto& [channels, size] : {std::pair<int64_t, int64_t>{64, 14}, {3, 32}, {512, 7}})
         expect_any_order([&, channels = channels, size = size](int team, TeamKind kind) {

@@ -24,6 +24,11 @@ std::string instance(const char* epsilon) {
       fmt::format("InstanceNormalization(%x, %s, %b) {{epsilon = float {}}} version 6", epsilon));
 }
 
+std::string mean_variance(const char* attributes) {
+  return of_floats("%x: f32[2, 3, 4, 5]",
+                   fmt::format("MeanVarianceNormalization(%x) {}version 13", attributes));
+}
+
 const NamedData kSmallVariance{{"v", floats({3}, {1e-4, 2e-3, 0.5})}};
 const NamedData kVariance{{"v", floats({3}, {0.25, 2, 0.5})}};
 
@@ -95,6 +100,10 @@ const std::vector<PlantedFault> kFaults = {
      of_floats("%x: f32[2, 3, 4, 5], %s: f32[3], %b: f32[3]",
                "GroupNormalization(%x, %s, %b) {num_groups = 1} version 21"),
      runs(instance("1e-05"))},
+    {"MeanVarianceOfOneLess", "B35", mean_variance(""), writes([](const Tensor& y) {
+       return mapped(y, [](double value) { return value * std::sqrt(39.0 / 40); });
+     })},
+    {"MeanVarianceOfEachImage", "B35", mean_variance(""), runs(mean_variance("{axes = ints[2, 3]} "))},
     {"Epsilon", "B35", batch("1e-05"), runs(batch("0.001")), kSmallVariance},
     {"EpsilonOfNobody", "B35", batch("1e-05"), runs(batch("0.0375")), kSmallVariance},
     {"EpsilonOfLayer", "B35", layer("0.01"), runs(layer("1e-05"))},

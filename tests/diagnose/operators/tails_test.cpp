@@ -65,6 +65,11 @@ const std::vector<PlantedFault> kFaults = {
        return Tensors{mapped(outputs_of(model, other).at(0), [](double value) { return value * 37 / 32; })};
      }},
     {"LastChannels", "B42", kConv, reads("x", zero_but(1, 0, 16))},
+    {"LastTaps", "B42", of_floats("%x: f32[1, 3, 8, 8], %w: f32[4, 3, 3, 3]", "Conv(%x, %w) version 11"),
+     reads("w",
+           [](const Tensor& w) {
+             return zero_but(1, 0, 24)(w.reshaped({4, 27})).reshaped(w.dims());
+           })},
     {"LastOfLargest", "B42", kLargest,
      [](const Model&, const NamedData& data) {
        const auto x = taken(data.at("x").tensor, 1, places(0, 32)).to_doubles();

@@ -73,6 +73,8 @@ const std::vector<Hypothesis>& hypotheses();
 
 // The families.
 void propose_windows(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
+void propose_convolution_groups(const Member&, const FlaggedNode&, const HypothesisContext&,
+                                std::vector<Proposal>&);
 void propose_pools(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_resampling(const Member&, const FlaggedNode&, const HypothesisContext&, std::vector<Proposal>&);
 void propose_normalization(const Member&, const FlaggedNode&, const HypothesisContext&,

@@ -24,6 +24,7 @@ const std::vector<Hypothesis>& hypotheses() {
       {"control-flow", propose_control_flow},
       {"loop-bodies", propose_loop_bodies},
       {"windows", propose_windows, false, true},
+      {"convolution-groups", propose_convolution_groups, false, true},
       {"pools", propose_pools, false, true},
       {"resampling", propose_resampling, false, true},
       {"normalization", propose_normalization, false, true},

@@ -156,6 +156,29 @@ void propose_reduction(const Variations& variations, const Reduction& reduction,
   for (size_t i = cheap; i < proposals.size(); ++i) proposals[i].is_costly = true;
 }
 
+// The products of all channels and taps of a window, in either order, as one sum.
+void propose_taps(const Variations& variations) {
+  const Member& member = variations.member();
+  const Dims& dims = member.in(1).dims();
+  const int64_t channels = dims[1], length = member.in(1).size() / std::max<int64_t>(1, dims[0]),
+                taps = length / std::max<int64_t>(1, channels);
+  if (taps < 2) return;
+  for (const int64_t end : ends_of_tiles(length)) {
+    for (const bool by_tap : {false, true}) {
+      variations.add_operand(fmt::format("it does not reach the last {} of {} products of a window, {}",
+                                         length - end, length, by_tap ? "tap by tap" : "channel by channel"),
+                             1, [=](const Tensor& weights) {
+                               auto values = weights.to_doubles();
+                               for (size_t i = 0; i < values.size(); ++i) {
+                                 const int64_t at = static_cast<int64_t>(i) % length;
+                                 if ((by_tap ? at % taps * channels + at / taps : at) >= end) values[i] = 0;
+                               }
+                               return Tensor::from_doubles(weights.type(), weights.dims(), values);
+                             });
+    }
+  }
+}
+
 // Every element is divided by a sum that lacks some: for Softmax the sum of the others.
 void propose_softmax(const Variations& variations) {
   const Member& member = variations.member();
@@ -253,6 +276,7 @@ void propose_lost_tails(const Member& member, const FlaggedNode& flagged, const 
   }
   if (member.is("GlobalAveragePool")) return propose_global_pool(variations);
   if (member.is("CumSum") && member.has(1)) return propose_restarts(variations);
+  if (member.is("Conv")) propose_taps(variations);
   const auto reduction = reduction_of(member);
   if (reduction && reduction->length > 1) propose_reduction(variations, *reduction, proposals);
 }

@@ -109,6 +109,25 @@ void propose_statistics(const Variations& variations) {
   });
 }
 
+// MeanVarianceNormalization along one axis more, or less.
+void propose_mean_variance_axes(const Variations& variations) {
+  const Member& member = variations.member();
+  const auto right = mean_variance_axes(member);
+  for (int64_t axis = 0; axis < static_cast<int64_t>(member.in(0).rank()); ++axis) {
+    auto axes = right;
+    const bool is_less = std::erase(axes, axis) > 0;
+    if (!is_less) axes.push_back(axis);
+    if (axes.empty()) continue;
+    variations.add(
+        fmt::format("statistics are {} along axis {}", is_less ? "not taken" : "taken, too,", axis),
+        [&member, axes] {
+          return normalised(
+              member, grouping_along(member, axes),
+              [&member](double value, const Statistics& row) { return right_rule(member, value, row); });
+        });
+  }
+}
+
 // Scale and bias, applied otherwise than one after the other.
 void propose_affine_rules(const Variations& variations) {
   const Member& member = variations.member();
@@ -229,6 +248,10 @@ void propose_normalization(const Member& member, const FlaggedNode& flagged, con
   if (of_rows) {
     propose_statistics(variations);
     propose_affine_rules(variations);
+  }
+  if (member.is("MeanVarianceNormalization") && member.node().version >= 9) {
+    propose_statistics(variations);
+    propose_mean_variance_axes(variations);
   }
   if (of_batch) propose_folding(variations);
   if (!of_batch && !of_rows) return;

@@ -24,6 +24,16 @@ int64_t row_length(const Member& member) {
   return length;
 }
 
+bool is_mean_variance(const Member& member) {
+  return member.is("MeanVarianceNormalization");
+}
+
+double epsilon_of(const Member& member) {
+  constexpr double kOfMeanVariance = 1e-9;  // behind the root, by its definition
+  return is_mean_variance(member) ? kOfMeanVariance
+                                  : static_cast<double>(ops::real_attribute(member.node(), "epsilon"));
+}
+
 // Scale and bias of element i of the first operand.
 class Affine {
  public:
@@ -83,7 +93,32 @@ bool normalises_rows(const Member& member) {
          member.is("GroupNormalization") || member.is("RMSNormalization");
 }
 
+Grouping grouping_along(const Member& member, const std::vector<int64_t>& axes) {
+  const Dims& dims = member.in(0).dims();
+  std::vector<bool> joined(dims.size(), false);
+  for (const int64_t axis : axes) joined[axis_of(axis, member.in(0))] = true;
+  Grouping grouping;
+  grouping.group.resize(static_cast<size_t>(member.in(0).size()));
+  for (size_t i = 0; i < grouping.group.size(); ++i) {
+    size_t rest = i, step = 1;
+    for (size_t axis = dims.size(); axis-- > 0;) {
+      const auto size = static_cast<size_t>(dims[axis]);
+      if (!joined[axis]) {
+        grouping.group[i] += rest % size * step;
+        step *= size;
+      }
+      rest /= size;
+    }
+  }
+  return grouping;
+}
+
+std::vector<int64_t> mean_variance_axes(const Member& member) {
+  return member.node().attribute<std::vector<int64_t>>("axes", {0, 2, 3});
+}
+
 Grouping right_grouping(const Member& member) {
+  if (is_mean_variance(member)) return grouping_along(member, mean_variance_axes(member));
   const auto length = static_cast<size_t>(std::max<int64_t>(1, row_length(member)));
   Grouping grouping;
   grouping.group.resize(static_cast<size_t>(member.in(0).size()));
@@ -92,6 +127,7 @@ Grouping right_grouping(const Member& member) {
 }
 
 double right_rule(const Member& member, double value, const Statistics& row) {
+  if (is_mean_variance(member)) return (value - row.mean) / (std::sqrt(row.variance) + row.epsilon);
   if (member.is("RMSNormalization")) return value / std::sqrt(row.mean_square + row.epsilon);
   return (value - row.mean) / std::sqrt(row.variance + row.epsilon);
 }
@@ -99,8 +135,7 @@ double right_rule(const Member& member, double value, const Statistics& row) {
 Tensors normalised(const Member& member, const Grouping& grouping, const NormalRule& rule,
                    const AffineRule& affine) {
   const auto x = member.in(0).to_doubles();
-  const auto statistics =
-      statistics_of(x, grouping, static_cast<double>(ops::real_attribute(member.node(), "epsilon")));
+  const auto statistics = statistics_of(x, grouping, epsilon_of(member));
   const Affine parameters(member);
   std::vector<double> y(x.size());
   for (size_t i = 0; i < x.size(); ++i) {

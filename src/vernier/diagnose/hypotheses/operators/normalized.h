@@ -14,8 +14,12 @@ struct Grouping {
   std::vector<bool> counts = {};  // whether the element goes into the statistics; empty: all do
 };
 
-// As the node says: in all of these operators it lies in one piece.
+// As the node says: in one piece, or along the axes of MeanVarianceNormalization.
 Grouping right_grouping(const Member& member);
+// All elements that differ in these axes alone.
+Grouping grouping_along(const Member& member, const std::vector<int64_t>& axes);
+// Of MeanVarianceNormalization.
+std::vector<int64_t> mean_variance_axes(const Member& member);
 
 struct Statistics {
   double mean = 0, variance = 0, mean_square = 0, mean_deviation = 0;

@@ -1,5 +1,5 @@
-// B31, B33, B35: windows of convolutions and pools that lie elsewhere or that count otherwise, and groups
-// that are taken for others.
+// B31, B33, B35: windows of convolutions and pools that lie elsewhere, count otherwise, or have other
+// borders.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -78,6 +78,12 @@ bool differ(const Integers& values, int64_t from) {
   return std::any_of(values.begin(), values.end(), [&](int64_t value) { return value != from; });
 }
 
+Windows without_padding(Windows windows) {
+  std::fill(windows.begin.begin(), windows.begin.end(), 0);
+  std::fill(windows.end.begin(), windows.end.end(), 0);
+  return windows;
+}
+
 class Placement {
  public:
   Placement(Variations variations, Windows windows) : variations_(variations), windows_(std::move(windows)) {}
@@ -89,6 +95,15 @@ class Placement {
     if (differ(windows_.dilations, 1))
       add("the dilation is taken for 1",
           [](Windows& changed) { std::fill(changed.dilations.begin(), changed.dilations.end(), 1); });
+    if (differ(windows_.dilations, 1))
+      add("the dilation is taken for 1, and windows keep their middles", [](Windows& changed) {
+        for (size_t axis = 0; axis < changed.dilations.size(); ++axis) {
+          const int64_t nearer = (changed.dilations[axis] - 1) * (changed.kernel[axis] - 1) / 2;
+          changed.begin[axis] -= nearer;
+          changed.end[axis] -= nearer;
+          changed.dilations[axis] = 1;
+        }
+      });
     if (windows_.strides.size() == 2 && windows_.strides[0] != windows_.strides[1])
       add("the strides of rows and columns are exchanged",
           [](Windows& changed) { std::swap(changed.strides[0], changed.strides[1]); });
@@ -106,10 +121,7 @@ class Placement {
  private:
   void propose_pads() const {
     if (differ(windows_.begin, 0) || differ(windows_.end, 0)) {
-      add("there is no padding", [](Windows& changed) {
-        std::fill(changed.begin.begin(), changed.begin.end(), 0);
-        std::fill(changed.end.begin(), changed.end.end(), 0);
-      });
+      add("there is no padding", [](Windows& changed) { changed = without_padding(changed); });
     }
     if (windows_.begin != windows_.end)
       add("the padding of begin and end is exchanged",
@@ -175,16 +187,39 @@ class Placement {
   Windows windows_;
 };
 
-// The padding is there, as elements of the input that are zero, so that every window is whole.
-Tensor padded(const Tensor& x, const Windows& windows) {
+// Which element of an axis of that size lies at an index, which may be outside.
+using Border = int64_t (*)(int64_t index, int64_t size);
+
+// The padding is there, as elements of the input, so that every window is whole: zeros, or what `border`
+// says.
+Tensor padded(const Tensor& x, const Windows& windows, Border border = nullptr) {
   Tensor result = x;
   for (size_t axis = 0; axis < windows.begin.size(); ++axis) {
     Integers indices;
-    const int64_t end = windows.input[axis] + windows.end[axis] + windows.overhang(axis);
-    for (int64_t i = -windows.begin[axis]; i < end; ++i) indices.push_back(i);
+    const int64_t size = windows.input[axis], end = size + windows.end[axis] + windows.overhang(axis);
+    for (int64_t i = -windows.begin[axis]; i < end; ++i)
+      indices.push_back(border == nullptr ? i : border(i, size));
     result = taken(result, axis + 2, indices);
   }
   return result;
+}
+
+void propose_borders(const Variations& convolution, const Windows& windows) {
+  if (!differ(windows.begin, 0) && !differ(windows.end, 0)) return;
+  const auto add = [&](const char* what, Border border) {
+    convolution.add(what, [&member = convolution.member(), windows, border] {
+      Tensors inputs = member.inputs();
+      inputs[0] = padded(inputs[0], windows, border);
+      return member.changed([&](Node& node) { without_padding(windows).write(node); }, std::move(inputs));
+    });
+  };
+  add("the border repeats the outermost elements",
+      [](int64_t index, int64_t size) { return std::clamp<int64_t>(index, 0, size - 1); });
+  add("the border mirrors what lies within", [](int64_t index, int64_t size) {
+    return index < 0 ? -index : index < size ? index : 2 * (size - 1) - index;
+  });
+  add("the border is what lies at the other end",
+      [](int64_t index, int64_t size) { return (index % size + size) % size; });
 }
 
 void propose_counts(const Variations& pool, const Windows& windows) {
@@ -195,9 +230,7 @@ void propose_counts(const Variations& pool, const Windows& windows) {
   };
   flip("ceil_mode is read the other way", "ceil_mode");
   if (member.is("AveragePool")) flip("count_include_pad is read the other way", "count_include_pad");
-  Windows whole = windows;
-  std::fill(whole.begin.begin(), whole.begin.end(), 0);
-  std::fill(whole.end.begin(), whole.end.end(), 0);
+  const Windows whole = without_padding(windows);
   const char* what = member.is("MaxPool")
                          ? "the padding is taken for zeros"
                          : "every window is divided by the whole kernel, whatever it reaches";
@@ -229,40 +262,6 @@ void propose_counts(const Variations& pool, const Windows& windows) {
   });
 }
 
-// Axis 1 of images, in which the groups lie one behind the other, or element by element.
-Tensor interleaved(const Tensor& tensor, size_t axis, int64_t groups) {
-  const int64_t channels = tensor.dims().at(axis), each = channels / groups;
-  Integers indices;
-  for (int64_t i = 0; i < channels; ++i) indices.push_back(i % groups * each + i / groups);
-  return taken(tensor, axis, indices);
-}
-
-void propose_groups(const Variations& convolution, size_t weights) {
-  const Member& member = convolution.member();
-  const int64_t groups = ops::integer_attribute(member.node(), "group");
-  const int64_t rows = member.in(weights).dims()[0];
-  if (groups < 2 || rows % groups != 0) return;
-  const int64_t each = rows / groups;
-  const auto reorder = [&](const char* what, const std::function<int64_t(int64_t)>& from) {
-    convolution.add_operand(what, weights, [=](const Tensor& kernel) {
-      Integers indices;
-      for (int64_t i = 0; i < rows; ++i) indices.push_back(from(i / each) * each + i % each);
-      return taken(kernel, 0, indices);
-    });
-  };
-  reorder("every group has the weights of the next one",
-          [groups](int64_t group) { return (group + 1) % groups; });
-  reorder("every group has the weights of the one before",
-          [groups](int64_t group) { return (group + groups - 1) % groups; });
-  reorder("the weights of the groups lie in reverse", [groups](int64_t group) { return groups - 1 - group; });
-  reorder("all groups have the weights of the first one", [](int64_t) { return int64_t{0}; });
-  if (groups == member.in(0).dims()[1]) return;
-  convolution.add_operand("the groups take every so many channels instead of neighbours", 0,
-                          [groups](const Tensor& x) { return interleaved(x, 1, x.dims()[1] / groups); });
-  convolution.add_result("the groups' results lie channel by channel instead of group by group",
-                         [groups](const Tensor& y) { return interleaved(y, 1, groups); });
-}
-
 void propose_transposed(const Variations& transposed, const Windows& windows) {
   const auto& node = transposed.member().node();
   const auto padding = node.attribute<Integers>("output_padding", {});
@@ -292,7 +291,7 @@ void propose_windows(const Member& member, const FlaggedNode& flagged, const Hyp
        ops::window_attributes(member.node(), windows.strides.size()).auto_pad != ops::AutoPad::kNotSet);
   if (!placed_by_size) Placement(variations, windows).propose();
   if (pools) return propose_counts(variations, windows);
-  propose_groups(variations, weights);
+  if (!transposed) propose_borders(variations, windows);
   if (transposed && !placed_by_size) propose_transposed(variations, windows);
 }
 
