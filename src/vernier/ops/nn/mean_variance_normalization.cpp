@@ -3,26 +3,15 @@
 // normalize_variance = 0; ONNX Runtime runs these still.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/math/reduce_axes.h"
 #include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::ops {
 
 namespace {
 
-std::vector<int64_t> normalised_axes(const Node& node, size_t rank) {
-  if (node.version >= 9)
-    return normalize_axes(node.attribute<std::vector<int64_t>>("axes", {0, 2, 3}),
-                          static_cast<int64_t>(rank));
-  std::vector<int64_t> axes;
-  for (size_t axis = 0; axis < rank; ++axis) {
-    if (axis != 1 || node.attribute<int64_t>("across_channels", 0) != 0)
-      axes.push_back(static_cast<int64_t>(axis));
-  }
-  return axes;
-}
-
 void infer_mean_variance_normalization(InferContext& context) {
-  if (const auto& x = context.shape(0)) normalised_axes(context.node(), x->size());
+  if (const auto& x = context.shape(0)) mean_variance_axes(context.node(), x->size());
   context.set_output(0, context.element(0), context.shape(0));
 }
 
@@ -42,7 +31,8 @@ std::vector<int64_t> statistic_offsets(const Dims& dims, const Dims& kept) {
 void reference_mean_variance_normalization(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   Dims kept = dims;
-  for (const int64_t axis : normalised_axes(context.node(), dims.size())) kept[static_cast<size_t>(axis)] = 1;
+  for (const int64_t axis : mean_variance_axes(context.node(), dims.size()))
+    kept[static_cast<size_t>(axis)] = 1;
   const auto x = context.reals(0);
   const auto offsets = statistic_offsets(dims, kept);
   const auto statistics = static_cast<size_t>(element_count(kept));

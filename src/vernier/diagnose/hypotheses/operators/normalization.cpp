@@ -6,6 +6,7 @@
 #include "vernier/diagnose/hypotheses/operators/normalized.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/math/reduce_axes.h"
 
 namespace vernier {
 
@@ -112,7 +113,7 @@ void propose_statistics(const Variations& variations) {
 // MeanVarianceNormalization along one axis more, or less.
 void propose_mean_variance_axes(const Variations& variations) {
   const Member& member = variations.member();
-  const auto right = mean_variance_axes(member);
+  const auto right = ops::mean_variance_axes(member.node(), member.in(0).rank());
   for (int64_t axis = 0; axis < static_cast<int64_t>(member.in(0).rank()); ++axis) {
     auto axes = right;
     const bool is_less = std::erase(axes, axis) > 0;

@@ -5,6 +5,7 @@
 
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/math/reduce_axes.h"
 
 namespace vernier {
 
@@ -113,12 +114,9 @@ Grouping grouping_along(const Member& member, const std::vector<int64_t>& axes) 
   return grouping;
 }
 
-std::vector<int64_t> mean_variance_axes(const Member& member) {
-  return member.node().attribute<std::vector<int64_t>>("axes", {0, 2, 3});
-}
-
 Grouping right_grouping(const Member& member) {
-  if (is_mean_variance(member)) return grouping_along(member, mean_variance_axes(member));
+  if (is_mean_variance(member))
+    return grouping_along(member, ops::mean_variance_axes(member.node(), member.in(0).rank()));
   const auto length = static_cast<size_t>(std::max<int64_t>(1, row_length(member)));
   Grouping grouping;
   grouping.group.resize(static_cast<size_t>(member.in(0).size()));

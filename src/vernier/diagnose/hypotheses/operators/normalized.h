@@ -18,8 +18,6 @@ struct Grouping {
 Grouping right_grouping(const Member& member);
 // All elements that differ in these axes alone.
 Grouping grouping_along(const Member& member, const std::vector<int64_t>& axes);
-// Of MeanVarianceNormalization.
-std::vector<int64_t> mean_variance_axes(const Member& member);
 
 struct Statistics {
   double mean = 0, variance = 0, mean_square = 0, mean_deviation = 0;

@@ -65,6 +65,18 @@ bool reduces_all(const InferContext& context) {
   return std::find(reduced.begin(), reduced.end(), false) == reduced.end();
 }
 
+std::vector<int64_t> mean_variance_axes(const Node& node, size_t rank) {
+  if (node.version >= 9)
+    return normalize_axes(node.attribute<std::vector<int64_t>>("axes", {0, 2, 3}),
+                          static_cast<int64_t>(rank));
+  std::vector<int64_t> axes;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (axis != 1 || node.attribute<int64_t>("across_channels", 0) != 0)
+      axes.push_back(static_cast<int64_t>(axis));
+  }
+  return axes;
+}
+
 StridedReduction reduction_of(const ReferenceContext& context) {
   std::vector<int64_t> axes;
   if (!axes_are_input(context.node()))

@@ -13,6 +13,8 @@ void infer_reduced(InferContext& context);
 bool axes_are_input(const Node& node);
 // For each axis, whether it is reduced, from the axes as given.
 std::vector<bool> reduced_axes(const Node& node, const std::vector<int64_t>& axes, size_t rank);
+// The axes that MeanVarianceNormalization takes its statistics along, counted from the front.
+std::vector<int64_t> mean_variance_axes(const Node& node, size_t rank);
 // True if every axis of input 0 is reduced; false where this is not known.
 bool reduces_all(const InferContext& context);
 // The walk over input 0 for this node.
