@@ -107,8 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
              "%y: f16[2,17,48] = Attention(%q, %k, %v) {q_num_heads=2, kv_num_heads=2, is_causal=1}"},
         Case{"%q: f16[1,2,3,16], %k: f16[1,2,40,16], %v: f16[1,2,40,16], %m: bool[1,1,3,40]",
              "%y: f16[1,2,3,16] = Attention(%q, %k, %v, %m)"},
-        Case{"%q: f16[22,12,2,8], %k: f16[22,12,3,8], %v: f16[22,12,3,8]",
-             "%y: f16[22,12,2,8] = Attention(%q, %k, %v)"},
+        // So many heads that blocks take 64 queries.
         Case{"%q: f16[2,64,17,64], %k: f16[2,32,70,64], %v: f16[2,32,70,64], %m: f16[17,70]",
              "%y: f16[2,64,17,64] = Attention(%q, %k, %v, %m)"},
         Case{"%q: bf16[1,65,66,72], %k: bf16[1,65,34,72], %v: bf16[1,65,34,104]",

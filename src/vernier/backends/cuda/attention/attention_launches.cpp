@@ -64,7 +64,7 @@ struct Program {
 };
 
 Program program_of(const std::string& name, const Definitions& definitions, const Grid& grid,
-                   std::vector<std::string> before = {"attention_scores"}) {
+                   const std::vector<std::string>& before = {"attention_scores"}) {
   return {kernel_source(name, definitions, before), grid};
 }
 
