@@ -85,6 +85,10 @@ std::unique_ptr<CudaKernel> make_library_kernel(const KernelRequest& request,
                                                 const KernelLibraries& libraries) {
   std::string refusal;  // a kernel of our own serves then
   if (libraries.cublaslt != nullptr) {
+    if (auto kernel = make_library_recurrent(request, *libraries.cublaslt, refusal)) return kernel;
+  }
+  if (!request.wants(0)) return nullptr;  // the others have one result
+  if (libraries.cublaslt != nullptr) {
     if (auto kernel = make_library_int8_contraction(request, *libraries.cublaslt, refusal)) return kernel;
   }
   const auto product = [&] {
@@ -147,10 +151,7 @@ std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::
   if (is_empty && KernelRegistry::instance().find(request.node) != nullptr)
     return std::make_unique<CudaKernel>(request, "empty");
   try {
-    std::string refusal;
-    auto kernel = request.wants(0) ? make_library_kernel(request, libraries) : nullptr;
-    if (!kernel && libraries.cublaslt != nullptr)
-      kernel = make_library_recurrent(request, *libraries.cublaslt, refusal);
+    auto kernel = make_library_kernel(request, libraries);
     return kernel ? std::move(kernel) : make_own_kernel(request, reason);
   } catch (Error& error) {
     throw error.at_node(request.node.name);

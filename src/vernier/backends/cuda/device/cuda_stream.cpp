@@ -11,7 +11,7 @@ namespace {
 
 // By several threads where there is much to copy: one alone takes a fraction of what memory yields.
 void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
-  constexpr int64_t kPart = int64_t{256} << 10;  // takes longer than a thread takes to wake
+  constexpr int64_t kPart = int64_t{256} << 10;  // bytes: less is copied before another thread wakes
   parallel_for(static_cast<int64_t>(bytes), kPart, [&](int64_t begin, int64_t end) {
     std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
   });

@@ -95,12 +95,12 @@ __device__ inline void attend(const AttentionParameters& p, const Reach& reach, 
       multiply_add<T>(scores[tile], queries.words[chunk * 2 + 1], words.at[2], words.at[3]);
     }
   }
-  const bool is_free = !MASKED && !PADDING && !CAP && !p.causal && p.left < 0 && p.right < 0 && first + TILES * 8 <= reach.keys;
+  const bool is_unmasked = !MASKED && !PADDING && !CAP && !p.causal && p.left < 0 && p.right < 0 && first + TILES * 8 <= reach.keys;
 #pragma unroll
   for (int tile = 0; tile < TILES; ++tile) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      if (is_free) {
+      if (is_unmasked) {
         scores[tile][i] *= (f32)p.scale;
         continue;
       }
