@@ -171,7 +171,7 @@ TEST(Api, BadModelsAreSaidWithTheirFile) {
   EXPECT_EQ(no_engine.file(), kDigits.string());
   const Error no_type =
       error_of([] { Engine::build(kDigits, {.precision = {.layer_precisions = "stem_conv:fp33"}}); });
-  EXPECT_STREQ(no_type.advice(), "there are fp32, fp16, bf16 and int8");
+  EXPECT_STREQ(no_type.advice(), "there are fp32, fp16, bf16 and int8, and tf32 for products of fp32");
   EXPECT_EQ(no_type.what(),
             fmt::format("{}: 'fp33' is no precision ({})", kDigits.string(), no_type.advice()));
   EXPECT_STREQ(missing.advice(), "");
