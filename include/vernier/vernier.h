@@ -30,6 +30,7 @@
 #define VERNIER_API [[gnu::visibility("default")]]
 
 namespace vernier::api {  // what the types below hold; not for applications
+struct DeviceMemoryState;
 struct EngineState;
 struct ErrorState;
 struct OutputsState;
@@ -89,14 +90,16 @@ struct TensorInfo {
 // A tensor in memory that somebody else owns; see where it comes from for how long.
 class VERNIER_API TensorView {
  public:
-  TensorView(ElementType type, std::span<const int64_t> dims, const void* data) noexcept
-      : type_(type), dims_(dims), data_(data) {}
+  TensorView(ElementType type, std::span<const int64_t> dims, const void* data,
+             const char* device = "cpu") noexcept
+      : type_(type), dims_(dims), data_(data), device_(device) {}
 
   ElementType type() const noexcept { return type_; }
   std::span<const int64_t> dims() const noexcept { return dims_; }
   const void* data() const noexcept { return data_; }
-  size_t size() const noexcept;  // elements
-  // Throws kUsage if the elements are no T.
+  const char* device() const noexcept { return device_; }  // whose memory it is: "cpu", "cuda:0"
+  size_t size() const noexcept;                            // elements
+  // Throws kUsage if the elements are no T, or lie on another device than the CPU.
   template <class T>
   std::span<const T> values() const {
     require(kElementTypeOf<T>);
@@ -109,6 +112,7 @@ class VERNIER_API TensorView {
   ElementType type_;
   std::span<const int64_t> dims_;
   const void* data_;
+  const char* device_;
 };
 
 // A model made ready to run. Immutable and thread-safe; copies share one engine, which lives as long as any
@@ -137,6 +141,7 @@ class VERNIER_API Engine {
   const BuildReport& report() const noexcept;
 
  private:
+  friend class DeviceMemory;
   friend class Session;
   explicit Engine(std::shared_ptr<const api::EngineState> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<const api::EngineState> state_;
@@ -209,12 +214,15 @@ class VERNIER_API Session {
   // name, another type or sizes that the model does not take, memory that is not aligned to its elements or
   // overlaps that of an output; kUnsupported for `byte_strides` (bytes from one index to the next, for each
   // dimension) other than those of a dense tensor; kBusy.
+  // Memory of a GPU is bound where it lies, whoever in the process allocated it (DeviceMemory, torch):
+  // `device` is the engine's that has it, "cuda:0", as BuildOptions::devices names it. It is aligned to 16
+  // bytes.
   void bind_input(std::string_view name, ElementType type, const std::vector<int64_t>& dims, const void* data,
-                  std::span<const int64_t> byte_strides = {});
+                  std::span<const int64_t> byte_strides = {}, std::string_view device = "cpu");
   // The memory that runs write an output to. What is not bound goes to memory of the library's, as must
   // outputs of strings. Throws as bind_input; a run whose output has other sizes throws kBadInput.
   void bind_output(std::string_view name, ElementType type, const std::vector<int64_t>& dims, void* data,
-                   std::span<const int64_t> byte_strides = {});
+                   std::span<const int64_t> byte_strides = {}, std::string_view device = "cpu");
   // The same for what std::data and std::size take: a vector, span or array that outlives the runs.
   template <class Values>
   void bind_input(std::string_view name, Values&& values, const std::vector<int64_t>& dims) {
@@ -240,7 +248,8 @@ class VERNIER_API Session {
   // bind_input; a run throws kBadInput if the present has more rows than there is capacity for. Binding or
   // unbinding either of the two ends it.
   void bind_cache(std::string_view past, std::string_view present, ElementType type,
-                  const std::vector<int64_t>& dims, void* data, int64_t rows = 0);
+                  const std::vector<int64_t>& dims, void* data, int64_t rows = 0,
+                  std::string_view device = "cpu");
   // The same in memory of the session's for `dims` [..., capacity, size], which lies where the engine
   // computes: on its GPU if it has one, and stays there, so that no rows are copied from run to run. The past
   // begins without rows. Throws as bind_cache, and kOutOfMemory.
@@ -256,6 +265,17 @@ class VERNIER_API Session {
   void set_cache_rows(std::string_view past, int64_t rows);
   // Forgets the memory of an input or output; unknown names throw kBadInput.
   void unbind(std::string_view name);
+
+  // From now on runs are in the order of a queue of the caller's on a device, a CUstream (cudaStream_t; null
+  // is the default stream): a run begins after what is enqueued there, and what is enqueued there later
+  // begins after the run. Where all inputs and outputs lie on that device, and all nodes run there, run()
+  // only enqueues: what it writes is there in the order of the queue, and what goes wrong later is thrown by
+  // synchronize(), or by a later run. The queue lives until leave_stream(), or as long as the session. Throws
+  // kUsage for a device that the engine does not have, kUnsupported for one without such queues, kBusy.
+  void use_stream(std::string_view device, void* stream);
+  void leave_stream();  // waits as synchronize() does
+  // Waits for runs that were only enqueued, and throws what went wrong in them.
+  void synchronize();
 
   // Runs with what is bound, and returns when the outputs are there. Throws kBadInput for an input that is
   // not bound and has no default, and for sizes that do not fit each other, kCancelled, kBusy.

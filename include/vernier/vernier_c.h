@@ -176,11 +176,38 @@ VERNIER_C_API vernier_status vernier_session_bind_cache(vernier_session* session
                                                         const char* present, vernier_element_type type,
                                                         const int64_t* dims, size_t rank, void* data,
                                                         int64_t rows);
+/* The same for memory of a device of the engine, as "devices" of the build options names it ("cuda:0"),
+ * whoever of the process allocated it; it is aligned to 16 bytes. */
+VERNIER_C_API vernier_status vernier_session_bind_input_on(vernier_session* session, const char* device,
+                                                           const char* name, vernier_element_type type,
+                                                           const int64_t* dims, size_t rank,
+                                                           const void* data);
+VERNIER_C_API vernier_status vernier_session_bind_output_on(vernier_session* session, const char* device,
+                                                            const char* name, vernier_element_type type,
+                                                            const int64_t* dims, size_t rank, void* data);
+VERNIER_C_API vernier_status vernier_session_bind_cache_on(vernier_session* session, const char* device,
+                                                           const char* past, const char* present,
+                                                           vernier_element_type type, const int64_t* dims,
+                                                           size_t rank, void* data, int64_t rows);
+/* A cache in memory of the session's, which lies where the engine computes; and its rows, dense, as exactly
+ * so many bytes. See Session::keep_cache and read_cache of vernier.h. */
+VERNIER_C_API vernier_status vernier_session_keep_cache(vernier_session* session, const char* past,
+                                                        const char* present, vernier_element_type type,
+                                                        const int64_t* dims, size_t rank);
+VERNIER_C_API vernier_status vernier_session_read_cache(const vernier_session* session, const char* past,
+                                                        void* data, size_t bytes);
 VERNIER_C_API vernier_status vernier_session_cache_rows(const vernier_session* session, const char* past,
                                                         int64_t* rows);
 VERNIER_C_API vernier_status vernier_session_set_cache_rows(vernier_session* session, const char* past,
                                                             int64_t rows);
 VERNIER_C_API vernier_status vernier_session_unbind(vernier_session* session, const char* name);
+
+/* Runs are in the order of a CUstream from now on; see Session::use_stream of vernier.h. What they write is
+ * there in that order, and vernier_session_synchronize tells what went wrong. */
+VERNIER_C_API vernier_status vernier_session_use_stream(vernier_session* session, const char* device,
+                                                        void* stream);
+VERNIER_C_API vernier_status vernier_session_leave_stream(vernier_session* session);
+VERNIER_C_API vernier_status vernier_session_synchronize(vernier_session* session);
 
 VERNIER_C_API vernier_status vernier_session_run(vernier_session* session);
 /* Until the event was waited for or released, the session is busy and what is bound to it must be left
@@ -201,6 +228,7 @@ typedef struct vernier_tensor {
   size_t rank;
   const int64_t* dims;
   const void* data;
+  const char* device; /* whose memory it is: "cpu", "cuda:0" */
 } vernier_tensor;
 
 /* An output of the last run, valid until the session runs again or is released. VERNIER_ERROR_NOT_READY

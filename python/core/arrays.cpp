@@ -85,6 +85,19 @@ void require_dense(const nb::ndarray<nb::ro>& array, const char* name) {
   }
 }
 
+// Devices of DLPack that engines have. The simulated accelerator is one that DLPack does not know.
+constexpr int kExtension = 12;
+constexpr std::pair<std::string_view, int> kDevices[] = {{"cuda", nb::device::cuda::value},
+                                                         {"simulated", kExtension}};
+
+std::optional<std::string> device_name(int type, int id) {
+  if (type == nb::device::cpu::value || type == nb::device::cuda_host::value) return "cpu";
+  for (const auto& [name, number] : kDevices) {
+    if (number == type) return std::string(name) + ":" + std::to_string(id);
+  }
+  return std::nullopt;
+}
+
 bool import(nb::handle array, Access access, nb::ndarray<nb::ro>& imported) {
   if (access == Access::kRead) return nb::try_cast(array, imported, false);
   nb::ndarray<> writable;
@@ -122,9 +135,11 @@ ArrayMemory memory_of(nb::handle array, const char* name, Access access) {
     type = static_cast<ElementType>(nb::cast<int>(bits[1]));
   }
   const auto& held = memory.keeps_alive;
-  if (held.device_type() != nb::device::cpu::value)
+  const auto device = device_name(held.device_type(), held.device_id());
+  if (!device)
     throw refused(ErrorCode::kUnsupported, name,
-                  "does not lie in memory of the CPU, where this engine runs (give cpu() of it)");
+                  "lies in memory of a device that no engine has (give cpu() of it)");
+  memory.device = *device;
   if (!type) throw refused(ErrorCode::kUnsupported, name, "has an element type that ONNX does not have");
   require_dense(held, name);
   memory.type = *type;
@@ -135,6 +150,9 @@ ArrayMemory memory_of(nb::handle array, const char* name, Access access) {
 }
 
 nb::object numpy_array(const TensorView& view, nb::handle owner) {
+  if (view.device() != std::string_view("cpu"))
+    throw Error(ErrorCode::kUnsupported, std::string("a tensor in memory of ") + view.device() +
+                                             " is no array of numpy: take dlpack() of it");
   const Row& row = row_of(view.type());
   const Sizes sizes(view);
   const nb::ndarray<nb::numpy> array(
@@ -147,8 +165,22 @@ nb::object numpy_array(const TensorView& view, nb::handle owner) {
 nb::object dlpack_array(const TensorView& view, nb::handle owner) {
   const Row& row = row_of(view.type());
   const Sizes sizes(view);
+  const auto [type, id] = dlpack_device(view.device());
   return nb::cast(nb::ndarray<nb::array_api>(sizes.data, sizes.dims.size(), sizes.dims.data(), owner, nullptr,
-                                             dtype_of(row.code, row.bits)));
+                                             dtype_of(row.code, row.bits), type, id));
+}
+
+size_t bytes_of(ElementType type) {
+  constexpr size_t kBits = 8;
+  return row_of(type).bits / kBits;
+}
+
+std::pair<int, int> dlpack_device(std::string_view device) {
+  const size_t colon = device.find(':');
+  for (const auto& [name, type] : kDevices) {
+    if (name == device.substr(0, colon)) return {type, std::stoi(std::string(device.substr(colon + 1)))};
+  }
+  return {nb::device::cpu::value, 0};
 }
 
 }  // namespace vernier::python

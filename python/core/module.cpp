@@ -1,6 +1,7 @@
 // vernier_engine._core: engines and sessions in the process of Python. The package around it is their
 // documentation.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -79,6 +80,13 @@ NB_MODULE(_core, module) {
       .def("__len__", &RunOutputs::size)
       .def("numpy", &RunOutputs::numpy, "index"_a)
       .def("dlpack", &RunOutputs::dlpack, "index"_a);
+  nb::class_<DeviceArray>(module, "DeviceArray")
+      .def(nb::init<const vernier::Engine&, std::string, int, std::vector<int64_t>>(), "engine"_a, "device"_a,
+           "type"_a, "shape"_a)
+      .def("write", &DeviceArray::write, "array"_a)
+      .def("read", &DeviceArray::read, "array"_a)
+      .def("__dlpack__", &DeviceArray::dlpack)
+      .def("__dlpack_device__", &DeviceArray::dlpack_device);
   nb::class_<PyEvent>(module, "Event").def_prop_ro("ready", &PyEvent::ready).def("wait", &PyEvent::wait);
   nb::class_<PySession>(module, "Session")
       .def(nb::init<const vernier::Engine&, int>(), "engine"_a, "threads"_a)
@@ -87,6 +95,9 @@ NB_MODULE(_core, module) {
       .def("bind_cache", &PySession::bind_cache, "past"_a, "present"_a, "array"_a, "rows"_a)
       .def("cache_rows", &PySession::cache_rows, "past"_a)
       .def("set_cache_rows", &PySession::set_cache_rows, "past"_a, "rows"_a)
+      .def("use_stream", &PySession::use_stream, "device"_a, "stream"_a)
+      .def("leave_stream", &PySession::leave_stream)
+      .def("synchronize", &PySession::synchronize)
       .def("run", &PySession::run, "feeds"_a)
       .def("run_async", [](nb::handle self) { return nb::cast<PySession&>(self).run_async(self); })
       .def("cancel", &PySession::cancel)

@@ -23,6 +23,37 @@ RunOutputs PyEvent::wait() {
   return *outputs_;
 }
 
+DeviceArray::DeviceArray(const Engine& engine, std::string device, int type, std::vector<int64_t> dims)
+    : device_(std::move(device)),
+      type_(static_cast<ElementType>(type)),
+      dims_(std::move(dims)),
+      memory_(std::make_shared<DeviceMemory>(engine, device_,
+                                             TensorView(type_, dims_, nullptr).size() * bytes_of(type_))) {}
+
+void DeviceArray::write(nb::handle array) {
+  const ArrayMemory from = memory_of(array, "array", Access::kRead);
+  if (from.type != type_ || from.dims != dims_ || from.device != "cpu")
+    throw Error(ErrorCode::kBadInput,
+                "an array on " + device_ + " is written from one of the CPU of the same type and sizes");
+  memory_->write(from.data, memory_->bytes());
+}
+
+void DeviceArray::read(nb::handle array) const {
+  const ArrayMemory to = memory_of(array, "array", Access::kWrite);
+  if (to.type != type_ || to.dims != dims_ || to.device != "cpu")
+    throw Error(ErrorCode::kBadInput,
+                "an array on " + device_ + " is read into one of the CPU of the same type and sizes");
+  memory_->read(to.data, memory_->bytes());
+}
+
+nb::object DeviceArray::dlpack(const nb::kwargs& options) const {
+  const nb::capsule owner(new std::shared_ptr<DeviceMemory>(memory_), [](void* held) noexcept {
+    delete static_cast<std::shared_ptr<DeviceMemory>*>(held);
+  });
+  const TensorView view(type_, dims_, memory_->data(), device_.c_str());
+  return dlpack_array(view, owner).attr("__dlpack__")(**options);
+}
+
 class PySession::Use {
  public:
   explicit Use(PySession& session) : session_(session) {
@@ -60,10 +91,14 @@ void PySession::bind(const std::string& name, nb::handle array) {
   const bool output = is_output(engine_, name);
   ArrayMemory memory = memory_of(array, name.c_str(), output ? Access::kWrite : Access::kRead);
   if (output)
-    session_.bind_output(name, memory.type, memory.dims, memory.data);
+    session_.bind_output(name, memory.type, memory.dims, memory.data, {}, memory.device);
   else
-    session_.bind_input(name, memory.type, memory.dims, memory.data);
+    bind_input(name, memory);
   bound_.insert_or_assign(name, std::move(memory));
+}
+
+void PySession::bind_input(const std::string& name, const ArrayMemory& memory) {
+  session_.bind_input(name, memory.type, memory.dims, memory.data, {}, memory.device);
 }
 
 void PySession::unbind(const std::string& name) {
@@ -76,7 +111,7 @@ void PySession::bind_cache(const std::string& past, const std::string& present, 
                            int64_t rows) {
   const Use use(*this);
   ArrayMemory memory = memory_of(array, past.c_str(), Access::kWrite);
-  session_.bind_cache(past, present, memory.type, memory.dims, memory.data, rows);
+  session_.bind_cache(past, present, memory.type, memory.dims, memory.data, rows, memory.device);
   bound_.insert_or_assign(past, std::move(memory));
 }
 
@@ -88,6 +123,23 @@ int64_t PySession::cache_rows(const std::string& past) {
 void PySession::set_cache_rows(const std::string& past, int64_t rows) {
   const Use use(*this);
   session_.set_cache_rows(past, rows);
+}
+
+void PySession::use_stream(const std::string& device, uintptr_t stream) {
+  const Use use(*this);
+  session_.use_stream(device, reinterpret_cast<void*>(stream));
+}
+
+void PySession::leave_stream() {
+  const Use use(*this);
+  const nb::gil_scoped_release release;
+  session_.leave_stream();
+}
+
+void PySession::synchronize() {
+  const Use use(*this);
+  const nb::gil_scoped_release release;
+  session_.synchronize();
 }
 
 RunOutputs PySession::run(const nb::dict& feeds) {
@@ -104,7 +156,7 @@ RunOutputs PySession::run(const nb::dict& feeds) {
           if (before == session.bound_.end())
             session.session_.unbind(name);
           else
-            session.session_.bind_input(name, before->second.type, before->second.dims, before->second.data);
+            session.bind_input(name, before->second);
         } catch (
             const Error&) {  // what was bound is gone from the library; it tells when the next run lacks it
           session.bound_.erase(name);
@@ -115,7 +167,7 @@ RunOutputs PySession::run(const nb::dict& feeds) {
   for (const auto& [key, value] : feeds) {
     auto name = nb::cast<std::string>(key);
     ArrayMemory memory = memory_of(value, name.c_str(), Access::kRead);
-    session_.bind_input(name, memory.type, memory.dims, memory.data);
+    bind_input(name, memory);
     fed.insert_or_assign(std::move(name), std::move(memory));
   }
   std::optional<Outputs> outputs;

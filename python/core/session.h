@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "arrays.h"
+#include "vernier/device_memory.h"
 
 namespace vernier::python {
 
@@ -24,6 +25,25 @@ class RunOutputs {
 };
 
 class PySession;
+
+// An array in memory of a device of an engine, which DLPack shows.
+class DeviceArray {
+ public:
+  // `device` with its number, as "cuda:0"; `type` is ONNX's number of the element type.
+  DeviceArray(const Engine& engine, std::string device, int type, std::vector<int64_t> dims);
+
+  // From and to arrays of the CPU of the same type and sizes; they throw kBadInput for others.
+  void write(nanobind::handle array);
+  void read(nanobind::handle array) const;
+  nanobind::object dlpack(const nanobind::kwargs& options) const;
+  std::pair<int, int> dlpack_device() const { return python::dlpack_device(device_); }
+
+ private:
+  std::string device_;
+  ElementType type_;
+  std::vector<int64_t> dims_;
+  std::shared_ptr<DeviceMemory> memory_;
+};
 
 // A run in the background. The session stays with it, for its arrays are in use.
 class PyEvent {
@@ -50,6 +70,10 @@ class PySession {
   void bind_cache(const std::string& past, const std::string& present, nanobind::handle array, int64_t rows);
   int64_t cache_rows(const std::string& past);
   void set_cache_rows(const std::string& past, int64_t rows);
+  // A CUstream, as a number.
+  void use_stream(const std::string& device, uintptr_t stream);
+  void leave_stream();
+  void synchronize();
 
   // Inputs of this run alone, beside what is bound.
   RunOutputs run(const nanobind::dict& feeds);
@@ -62,7 +86,7 @@ class PySession {
   // The session is in use while one lives; a second one throws kBusy. Session does this for each of its
   // calls: here it is for some that belong together.
   class Use;
-  void bind_input(const std::string& name, nanobind::handle array);
+  void bind_input(const std::string& name, const ArrayMemory& memory);
 
   Engine engine_;
   std::map<std::string, ArrayMemory> bound_;

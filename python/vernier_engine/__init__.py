@@ -15,13 +15,13 @@ from .errors import BadInput, Busy, Cancelled, NotReady, OutOfMemory, Unsupporte
 from .evaluation import evaluate
 from .results import load_report
 from .runners import callable, command, cpu, cuda, load_run, onnxruntime, openvino, reference, tensorrt, torch
-from .session import Event, LayerTime, Outputs, Session, TensorInfo
+from .session import DeviceArray, Event, LayerTime, Outputs, Session, TensorInfo
 from .verbs import bench, calibrate, check, compare, diagnose, export, inspect, tune
 
 __version__ = _version()
 
 __all__ = [
-    "BadInput", "Busy", "Cancelled", "Engine", "Event", "LayerTime", "NotReady", "OutOfMemory", "Outputs", "Session", "TensorInfo",
+    "BadInput", "Busy", "Cancelled", "DeviceArray", "Engine", "Event", "LayerTime", "NotReady", "OutOfMemory", "Outputs", "Session", "TensorInfo",
     "Unsupported", "Usage", "VernierError", "bench", "build", "calibrate", "callable", "check", "command", "compare", "cpu", "cuda",
     "diagnose", "evaluate", "export", "inspect", "load_report", "load_run", "onnxruntime", "openvino", "reference", "results", "runners",
     "tensorrt", "torch", "tune",

@@ -26,6 +26,8 @@ PYTHON = sys.executable or "python3"  # for runners
 # nobody knows).
 Progress = bool | Callable[[str, int, int | None], None]
 
+# Options that mean something without a value, too.
+_MAY_HAVE_VALUE = ("cuda", "simulated", "tensorrt")
 _SIZES = ("min_shapes", "opt_shapes", "max_shapes")
 
 
@@ -37,12 +39,16 @@ class Done:
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
-    """Options of Python as words: bf16=True is --bf16, atol={"y": 1e-3} is --atol y:0.001, None and False are nothing."""
+    """Options of Python as words: bf16=True is --bf16, cuda=1 is --cuda=1, atol={"y": 1e-3} is --atol y:0.001, None and False are
+    nothing."""
     words = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
         for each in _values(name, value):
-            words += [option] if each is True else [option, each]
+            if each is True:
+                words.append(option)
+            else:
+                words += [f"{option}={each}"] if name in _MAY_HAVE_VALUE else [option, each]
     return words
 
 

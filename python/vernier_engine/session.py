@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._types import BY_NUMBER
+from ._types import BY_DTYPE, BY_NUMBER, TYPES
 from .engine import Engine, build
 from .errors import Usage
 
@@ -37,6 +37,32 @@ class LayerTime:
     nodes: tuple[str, ...]
     milliseconds: float
     is_fallback: bool
+
+
+class DeviceArray:
+    """An array in memory of a device of an engine, which sessions of the engine read and write where it lies. It has
+    __dlpack__, so that torch.from_dlpack shows it without a copy."""
+
+    def __init__(self, engine: _core.Engine, device: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.device = device if ":" in device else f"{device}:0"
+        self.shape, self.dtype = shape, dtype
+        self._array = _core.DeviceArray(engine, self.device, TYPES[BY_DTYPE[dtype]][0], shape)
+
+    def copy_from(self, array: Any) -> None:
+        """Copies an array of the CPU, of the same type and sizes, there."""
+        self._array.write(array)
+
+    def numpy(self) -> np.ndarray:
+        """A copy on the CPU."""
+        array = np.empty(self.shape, self.dtype)
+        self._array.read(array)
+        return array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
 
 
 class Outputs(Mapping[str, np.ndarray]):
@@ -87,7 +113,7 @@ class Session:
     `engine` is what `build` gave, an engine file, or an ONNX model, which is built first with the `options` of `build`.
     Sessions of one engine run at the same time, in as many threads as you like: the GIL is released. One session has one
     run at a time; a second one raises Busy. Arrays that are bound or fed are read where they lie: numpy, torch, ml_dtypes
-    and whatever has __dlpack__, dense and on the CPU.
+    and whatever has __dlpack__, dense, on the CPU or a device of the engine (a CUDA tensor of torch or CuPy).
     """
 
     def __init__(self, engine: Engine | str | os.PathLike[str], threads: int = 0, **options: Any) -> None:
@@ -99,6 +125,7 @@ class Session:
         loaded = _core.Engine.load(os.fspath(engine))
         self.inputs = [_info(each) for each in loaded.inputs]
         self.outputs = [_info(each) for each in loaded.outputs]
+        self._loaded = loaded
         self._names = [each.name for each in self.outputs]
         self._session = _core.Session(loaded, threads)
 
@@ -134,6 +161,23 @@ class Session:
     def set_cache_rows(self, past: str, rows: int) -> None:
         """Goes back to fewer rows, or to 0 for another text."""
         self._session.set_cache_rows(past, rows)
+
+    def device_array(self, device: str, shape: Sequence[int], dtype: Any = np.float32) -> DeviceArray:
+        """An array in memory of a device of the engine ("cuda:0"), to be bound or fed."""
+        return DeviceArray(self._loaded, device, tuple(shape), np.dtype(dtype))
+
+    def use_stream(self, device: str, stream: int) -> None:
+        """Runs in the order of a CUDA stream from now on: `stream` is its handle, as torch.cuda.current_stream().cuda_stream.
+        Where all inputs and outputs lie on that device, and all nodes run there, a run only enqueues."""
+        self._session.use_stream(device, stream)
+
+    def leave_stream(self) -> None:
+        """Waits for runs that were only enqueued, and is in the order of no stream any more."""
+        self._session.leave_stream()
+
+    def synchronize(self) -> None:
+        """Waits for runs that were only enqueued. Raises what went wrong in them."""
+        self._session.synchronize()
 
     def run_async(self) -> Event:
         """Starts a run with what is bound; the session is busy until the event was waited for, or is gone."""

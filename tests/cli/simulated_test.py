@@ -206,6 +206,11 @@ class Simulated(unittest.TestCase):
         node = re.search(r"swapped-axis at '(.*)'", note)[1]
         self.assertIn(node, report["comparisons"][0]["first_difference"]["nodes"])
 
+    def test_a_lost_device_is_told_with_the_kernel(self):
+        status, _, report = self.run_with("--inject-fault", "lose-device:0")
+        self.assertEqual(status, 1)
+        self.assertRegex(json.dumps(report), r"simulated is lost: simulated:\w+ of node '.+' used an address that is none")
+
     def test_a_wrong_tactic_is_named_and_not_used(self):
         status, err, report = self.run_with("--inject-fault", "wrong-tactic:0", "-v")
         self.assertEqual(status, 0, err)

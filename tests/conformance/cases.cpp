@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "vernier/engine/session.h"
+#include "conformance/resident_run.h"
+#include "vernier/exec/bind_inputs.h"
 #include "vernier/onnx/data_file.h"
 
 namespace fs = std::filesystem;
@@ -67,7 +68,9 @@ Run run_of(const Model& model, const std::shared_ptr<EngineOnDemand>& source) {
     // The second run captures, if there is a device that does, and the third replays.
     const int times = engine->options().accelerators.empty() ? 1 : 3;
     for (int i = 1; i < times; ++i) session.run(inputs);
-    return outputs_of(model, session.run(inputs));
+    auto outputs = outputs_of(model, session.run(inputs));
+    if (times > 1) expect_the_same_on_the_device(session, bind_inputs(engine->graph(), inputs), outputs);
+    return outputs;
   };
 }
 

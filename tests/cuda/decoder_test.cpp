@@ -236,9 +236,9 @@ class ResidentCacheTest : public testing::Test {
     Model made = model(old, x.dims()[2]);
     Graph& graph = *made.graph;
     graph.outputs.assign(graph.nodes().back()->outputs.begin(), graph.nodes().back()->outputs.end());
-    const std::vector<CacheBinding> bindings = {{1, 1, kCapacity, 1}, {2, 2, kCapacity, 1}};
+    const std::vector<MemoryBinding> bindings = {{1, 1, kCapacity, 1}, {2, 2, kCapacity, 1}};
     PlanChoices choices;
-    choices.caches = bindings;
+    choices.bindings = bindings;
     const auto plan = std::make_shared<const Plan>(
         make_plan(std::move(made.graph), Backends(host_, {&*backend_}), {}, packed_, choices));
     for (const Step& step : plan->steps) {
@@ -248,7 +248,7 @@ class ResidentCacheTest : public testing::Test {
     SessionMemory memory;
     Execution execution(plan, nodes_, memory);
     std::vector<Datum> inputs{x, caches_[0]->rows(old), caches_[1]->rows(old)}, outputs;
-    execution.run(inputs, outputs, {.caches = bindings});
+    execution.run(inputs, outputs, {.bindings = bindings});
     return outputs[0].tensor;
   }
 

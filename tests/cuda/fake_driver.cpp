@@ -41,6 +41,7 @@ Status release(DevicePointer address) {
 Status allocate_host(void** memory, size_t bytes, unsigned flags) {
   if (const Status status = driver.outside_of_capture(); status != kSuccess) return status;
   *memory = std::calloc(1, bytes);
+  driver.pinned[reinterpret_cast<DevicePointer>(*memory)] = bytes;
   if ((flags & kMappedMemory) != 0 && driver.fault_word == nullptr)
     driver.fault_word = static_cast<int*>(*memory);
   return kSuccess;
@@ -103,6 +104,18 @@ Status attribute(int* value, int which, DeviceNumber) {
   return kSuccess;
 }
 
+// Buffers lie on the GPU, and what the driver allocated on the host is pinned.
+Status pointer_attribute(void* value, int which, DevicePointer at) {
+  if (which == kDeviceOrdinal) return *static_cast<int*>(value) = driver.ordinal_of_buffers, kSuccess;
+  for (const auto& [begin, bytes] : driver.buffers) {
+    if (at >= begin && at < begin + bytes) return *static_cast<unsigned*>(value) = kDeviceMemory, kSuccess;
+  }
+  for (const auto& [begin, bytes] : driver.pinned) {
+    if (at >= begin && at < begin + bytes) return *static_cast<unsigned*>(value) = kHostMemory, kSuccess;
+  }
+  return kInvalidValue;
+}
+
 void copy(const char* what, void* to, const void* from, size_t bytes) {
   driver.enqueue([=] {
     driver.calls.push_back(std::string(what) + " " + std::to_string(bytes));
@@ -154,7 +167,11 @@ DriverApi reset_fake_driver() {
   api.allocate = allocate;
   api.free = release;
   api.allocate_host = allocate_host;
-  api.free_host = [](void* memory) { return std::free(memory), kSuccess; };
+  api.free_host = [](void* memory) {
+    driver.pinned.erase(reinterpret_cast<DevicePointer>(memory));
+    return std::free(memory), kSuccess;
+  };
+  api.pointer_attribute = pointer_attribute;
   api.host_to_device = [](DevicePointer to, const void* from, size_t bytes, StreamHandle) {
     return copy("up", reinterpret_cast<void*>(to), from, bytes), kSuccess;
   };
@@ -165,7 +182,7 @@ DriverApi reset_fake_driver() {
     return copy("across", reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), kSuccess;
   };
   api.create_stream = [](StreamHandle* stream, unsigned) { return make(stream); };
-  api.destroy_stream = [](StreamHandle) { return kSuccess; };
+  api.destroy_stream = [](StreamHandle) { return ++driver.destroyed_streams, kSuccess; };
   api.synchronize_stream = [](StreamHandle) {
     const Status status = driver.outside_of_capture();
     return status == kSuccess ? driver.synchronize_fails : status;

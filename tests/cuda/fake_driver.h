@@ -23,10 +23,12 @@ struct FakeDriver {
   Status make_ready_fails = kSuccess;   // of every captured graph from now on
 
   // The driver counts what has been done.
-  size_t allocated = 0, live_buffers = 0, launches = 0, loaded = 0, graph_launches = 0, live_graphs = 0;
-  std::vector<std::string> calls;  // copies and launches, in their order
-  std::map<DevicePointer, size_t> buffers;
-  int* fault_word = nullptr;  // the first memory that was made visible to both sides
+  size_t allocated = 0, live_buffers = 0, launches = 0, loaded = 0, graph_launches = 0, live_graphs = 0,
+         destroyed_streams = 0;
+  std::vector<std::string> calls;                   // copies and launches, in their order
+  std::map<DevicePointer, size_t> buffers, pinned;  // bytes by address
+  int ordinal_of_buffers = 0;                       // the GPU that they are on
+  int* fault_word = nullptr;                        // the first memory that was made visible to both sides
 
   using Work = std::vector<std::function<void()>>;
   std::optional<Work> captured;  // while a stream captures

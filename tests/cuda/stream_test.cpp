@@ -117,6 +117,52 @@ TEST_F(StreamTest, CopiesOnTheDeviceDoNotPassTheHost) {
   EXPECT_THAT(fake_driver().calls, ElementsAre("across 32"));
 }
 
+// Memory that somebody else allocated with the driver, and pinned memory of the host, are copied without a
+// detour.
+TEST_F(StreamTest, MemoryOfOthersIsCopiedWhereItLies) {
+  DevicePointer gpu = 0;
+  void* pinned = nullptr;
+  ASSERT_EQ(api_.allocate(&gpu, 64), kSuccess);
+  ASSERT_EQ(api_.allocate_host(&pinned, 64, kPortableMemory), kSuccess);
+  auto* const there = reinterpret_cast<std::byte*>(gpu);
+  auto* const here = static_cast<std::byte*>(pinned);
+  EXPECT_TRUE(device_.reaches(there + 16));
+  EXPECT_FALSE(device_.reaches(here));
+  EXPECT_FALSE(device_.reaches(&gpu));
+  const auto stream = device_.stream();
+  const auto own = device_.allocate(64);
+  std::fill_n(here, 32, std::byte{7});
+  fake_driver().calls.clear();
+  stream->copy(here, there, 16);
+  stream->copy(there, own->address(), 16);
+  stream->copy(own->address(), here + 32, 16);
+  EXPECT_EQ(here[40], std::byte{7});  // no copy by the host is left to be done
+  stream->wait_on_host(stream->record());
+  EXPECT_THAT(fake_driver().calls, ElementsAre("up 16", "across 16", "down 16"));
+  // Memory of another GPU is no memory of this one.
+  fake_driver().ordinal_of_buffers = 1;
+  EXPECT_FALSE(device_.reaches(there));
+  EXPECT_TRUE(device_.reaches(own->address()));
+  api_.free(gpu);
+  api_.free_host(pinned);
+}
+
+TEST_F(StreamTest, StreamsOfTheCallerAreLeftToIt) {
+  StreamHandle queue = nullptr;
+  ASSERT_EQ(api_.create_stream(&queue, 0), kSuccess);
+  const auto own = device_.stream();
+  fake_driver().calls.clear();
+  const size_t destroyed = fake_driver().destroyed_streams;
+  {
+    const auto caller = device_.adopt(queue);
+    own->wait(caller->record());
+    caller->wait(own->record());
+    caller->wait_on_host(caller->record());
+  }
+  EXPECT_THAT(fake_driver().calls, ElementsAre("wait", "wait"));
+  EXPECT_EQ(fake_driver().destroyed_streams, destroyed);
+}
+
 TEST_F(StreamTest, MemoryThatIsReleasedIsFreedInItsTurn) {
   const auto stream = device_.stream();
   const size_t before = fake_driver().live_buffers;

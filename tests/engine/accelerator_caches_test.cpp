@@ -46,7 +46,7 @@ TEST(AcceleratorCaches, ServeStepsOfTheHost) {
 // Bytes between host and accelerator for a token behind so many rows.
 size_t bytes_of_a_token(const Model& model, CachesLie where, int64_t rows) {
   const auto engine = simulated_engine(model);
-  const auto& device = dynamic_cast<simulated::SimulatedDevice&>(*cache_device(*engine).device);
+  const auto& device = dynamic_cast<simulated::SimulatedDevice&>(*preferred_device(*engine).device);
   const int64_t width = *model.graph->inputs[0]->type.tensor.shape->back().constant();
   Text text(engine, 1, 64, where);
   text.run(noise({1, rows, width}, 1, 1));

@@ -320,6 +320,28 @@ TEST(Accelerator, EachWaitIsNeeded) {
   }
 }
 
+// Every later call of its sessions says so, and names the node; an engine that is made anew has a device that
+// works.
+TEST(Accelerator, ALostDeviceIsToldByEveryLaterCall) {
+  const Model model = branches();
+  const auto engine = engine_on(model, {.fault = DeviceFault{DeviceFault::Kind::kLoseDevice, 2}});
+  const auto told = [&](Session& session) -> std::string {
+    try {
+      session.run(data(3));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  Session session(engine), other(engine);
+  for (int run = 0; run < 3; ++run) {
+    EXPECT_THAT(told(session), testing::ContainsRegex("simulated is lost: simulated:.* of node '[a-f]'"));
+    EXPECT_THAT(told(other), testing::HasSubstr("simulated is lost"));
+  }
+  Session again(engine_on(model, {}));
+  expect_as_reference(model, again, data(3));
+}
+
 TEST(Accelerator, WhatADeviceRefusesIsTheErrorOfTheRun) {
   const Model model = parse_graph(R"(graph "g" (%x: f32[4, 2], %i: i64[2]) -> (%y) {
     %y: f32[*] = Gather(%x, %i) {axis = 0} version 13 @"gather" from ["gather"]

@@ -6,7 +6,8 @@
 #include "engine/as_reference.h"
 #include "engine/weighted_model.h"
 #include "vernier/base/threads.h"
-#include "vernier/engine/cache_device.h"
+#include "vernier/engine/engine_device.h"
+#include "vernier/exec/device/host_device.h"
 #include "vernier/exec/device/resident_cache.h"
 
 namespace vernier {
@@ -107,7 +108,7 @@ class Text {
   Text(std::shared_ptr<const Engine> engine, int64_t batch, int64_t capacity,
        CachesLie where = CachesLie::kOnTheHost)
       : engine_(std::move(engine)), session_(engine_), batch_(batch) {
-    const CacheDevice device = cache_device(*engine_);
+    const EngineDevice device = preferred_device(*engine_);
     const bool resides = where == CachesLie::kOnTheDevice;
     for (const size_t index : {1, 2}) {
       const Dims dims{batch, kHeads, capacity, kSize};
@@ -129,7 +130,7 @@ class Text {
                                                memory_[i].raw(), nullptr)
                               : resident_[i]->rows(rows_[i]));
     std::vector<int64_t> rows(rows_);
-    session_.run(inputs, outputs, {.caches = caches_, .cached_rows = rows});
+    session_.run(inputs, outputs, {.bindings = caches_, .cached_rows = rows});
     for (const size_t output : {1, 2}) EXPECT_FALSE(outputs[output].tensor.is_defined());
     plan_ = engine_->plans().program(thread_count()).plan(inputs, caches_);
     rows_ = rows;
@@ -139,13 +140,8 @@ class Text {
   // The rows that a cache holds, dense.
   Tensor rows(size_t cache) const {
     if (!resident_.empty()) return resident_[cache]->read(rows_[cache]);
-    std::vector<float> dense;
-    const int64_t capacity = caches_[cache].capacity;
-    for (int64_t head = 0; head < batch_ * kHeads; ++head) {
-      const float* from = values(cache) + head * capacity * kSize;
-      dense.insert(dense.end(), from, from + rows_[cache] * kSize);
-    }
-    return Tensor::from<float>(ElementType::kFloat, {batch_, kHeads, rows_[cache], kSize}, dense);
+    return dense_rows(host_device(), ElementType::kFloat, {batch_, kHeads, rows_[cache], kSize},
+                      caches_[cache].capacity, memory_[cache].raw());
   }
   const float* values(size_t cache) const { return static_cast<const float*>(memory_[cache].raw()); }
   int64_t row_count(size_t cache) const { return rows_[cache]; }
@@ -165,7 +161,7 @@ class Text {
   std::shared_ptr<const Engine> engine_;
   Session session_;
   int64_t batch_;
-  std::vector<CacheBinding> caches_;
+  std::vector<MemoryBinding> caches_;
   std::vector<Tensor> memory_;                            // on the host
   std::vector<std::unique_ptr<ResidentCache>> resident_;  // or on the device
   std::vector<int64_t> rows_;

@@ -19,7 +19,7 @@ class LookaheadTest : public testing::Test {
   LookaheadTest() {
     auto graph = std::make_unique<Graph>();
     graph->outputs = {graph->add_input("x", ValueType::of(ElementType::kFloat, Shape{Dim::symbol("n"), 4}))};
-    const auto compile = [this](const Graph&, const std::vector<ValueType>& inputs, Program::Caches, bool) {
+    const auto compile = [this](const Graph&, const std::vector<ValueType>& inputs, Program::Bindings, bool) {
       return make((*inputs[0].tensor.shape)[0].constant().value());
     };
     program_ = std::make_unique<Program>(std::move(graph), compile, kernels_);

@@ -41,6 +41,7 @@ def test_options_are_words_as_people_would_write_them():
     assert option_words({"opt_shapes": [{"x": (1, 3), "y": (2,)}, {"x": (8, 3), "y": (4,)}]}) == ["--opt-shapes", "x:1x3,y:2", "--opt-shapes", "x:8x3,y:4"]
     assert option_words({"atol": {"y": 1e-3, "z": 1.0}, "rtol": 0.01}) == ["--atol", "y:0.001", "--atol", "z:1.0", "--rtol", "0.01"]
     assert option_words({"shapes": {"x": (1, 3)}, "val_range": {"x": (-1, 1)}}) == ["--shapes", "x:1x3", "--val-range", "x:[-1,1]"]
+    assert option_words({"cuda": True, "simulated": 3}) == ["--cuda", "--simulated=3"]
     assert option_words({"layers": True, "quiet": False, "data": None, "constant_output": ["a", "b"]}) == ["--layers", "--constant-output", "a", "--constant-output", "b"]
 
 

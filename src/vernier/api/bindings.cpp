@@ -80,14 +80,43 @@ bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
 
 }  // namespace
 
-Bindings::Bindings(const Graph& graph)
-    : graph_(graph),
-      inputs_(graph.inputs.size()),
-      bound_(graph.inputs.size()),
-      outputs_(graph.outputs.size()) {
+Bindings::Bindings(const Engine& engine)
+    : engine_(engine),
+      graph_(engine.graph()),
+      inputs_(graph_.inputs.size()),
+      bound_(graph_.inputs.size()),
+      outputs_(graph_.outputs.size()),
+      input_devices_(graph_.inputs.size(), host_of_engine()),
+      output_devices_(graph_.outputs.size(), host_of_engine()) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (graph.inputs[i]->is_constant()) inputs_[i] = *graph.inputs[i]->constant;
+    if (graph_.inputs[i]->is_constant()) inputs_[i] = *graph_.inputs[i]->constant;
   }
+}
+
+void Bindings::require_place(const std::string& what, const Memory& memory) const {
+  if (element_count(memory.dims) == 0) return;
+  if (memory.device.number == kHost) {
+    const auto device = device_reaching(engine_, memory.data);
+    if (!device) return;
+    throw bad_input("{} is bound to memory of {}, as if it were of the CPU", what, device->name)
+        .advise("name the device with the memory");
+  }
+  if (!memory.device.device->reaches(memory.data))
+    throw bad_input("{} is bound to memory that {} does not reach", what, memory.device.name);
+  if (reinterpret_cast<uintptr_t>(memory.data) % kDeviceAlignment != 0)
+    throw bad_input("{} is bound to memory of {} that is not aligned to {} bytes", what, memory.device.name,
+                    kDeviceAlignment);
+}
+
+std::vector<MemoryBinding> Bindings::bindings() const {
+  auto all = caches_;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (input_devices_[i].number != kHost) all.push_back({.input = i, .device = input_devices_[i].number});
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (output_devices_[i].number != kHost) all.push_back({.output = i, .device = output_devices_[i].number});
+  }
+  return all;
 }
 
 Memory Bindings::memory_of(size_t input) const {
@@ -113,7 +142,7 @@ void Bindings::require_apart(const std::string& what, const Memory& memory, bool
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const bool is_cache = std::any_of(caches_.begin(), caches_.end(),
-                                      [&](const CacheBinding& cache) { return cache.input == i; });
+                                      [&](const MemoryBinding& cache) { return cache.input == i; });
     if (!bound_[i] || i == input || !(writes || is_cache)) continue;
     const Memory other = memory_of(i);
     if (overlap(memory.data, bytes, other.data, bytes_of(other.element, other.dims)))
@@ -128,11 +157,13 @@ void Bindings::bind_input(std::string_view name, const Memory& memory) {
   const ValueType& type = graph_.inputs[*index]->type;
   const std::optional<Dims> dims = type.is_tensor() ? dims_of_rank(memory.dims, type.tensor) : std::nullopt;
   // One element has no strides.
-  const Memory fitted = dims ? Memory{memory.element, *dims, memory.data, {}} : memory;
+  const Memory fitted = dims ? Memory{memory.element, *dims, memory.data, {}, memory.device} : memory;
   require_memory(what, fitted, type);
+  require_place(what, fitted);
   require_apart(what, fitted, false, index, std::nullopt);
   forget_cache(index, std::nullopt);
   inputs_[*index] = Tensor::borrow(fitted.element, fitted.dims, fitted.data, nullptr);
+  input_devices_[*index] = memory.device;
   bound_[*index] = true;
 }
 
@@ -142,9 +173,11 @@ void Bindings::bind_output(std::string_view name, const Memory& memory) {
   const std::string what = fmt::format("output '{}'", name);
   require_memory(what, memory, graph_.outputs[*index]->type);
   require_writable(what, memory);
+  require_place(what, memory);
   require_apart(what, memory, true, std::nullopt, index);
   forget_cache(std::nullopt, index);
   outputs_[*index] = {memory.element, memory.dims, const_cast<void*>(memory.data)};
+  output_devices_[*index] = memory.device;
 }
 
 void Bindings::unbind(std::string_view name) {
@@ -152,14 +185,20 @@ void Bindings::unbind(std::string_view name) {
   if (!input && !output)
     throw bad_input("the model has no input or output '{}'", name).advise("names must match exactly");
   forget_cache(input, output);
-  if (output) outputs_[*output] = {};
+  if (output) release_output(*output);
   if (input) release_input(*input);
 }
 
 void Bindings::release_input(size_t input) {
   const Value& value = *graph_.inputs[input];
   inputs_[input] = value.is_constant() ? Datum(*value.constant) : Datum();
+  input_devices_[input] = host_of_engine();
   bound_[input] = false;
+}
+
+void Bindings::release_output(size_t output) {
+  outputs_[output] = {};
+  output_devices_[output] = host_of_engine();
 }
 
 // A cache is unbound as a whole.
@@ -170,11 +209,12 @@ void Bindings::forget_cache(std::optional<size_t> input, std::optional<size_t> o
     caches_.erase(caches_.begin() + static_cast<std::ptrdiff_t>(i));
     kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
     cache_dims_.erase(cache_dims_.begin() + static_cast<std::ptrdiff_t>(i));
+    cache_devices_.erase(cache_devices_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
-CacheBinding Bindings::checked_cache(std::string_view past, std::string_view present, const Memory& memory,
-                                     int64_t rows) const {
+MemoryBinding Bindings::checked_cache(std::string_view past, std::string_view present, const Memory& memory,
+                                      int64_t rows) const {
   const auto input = find(graph_.inputs, past), output = find(graph_.outputs, present);
   if (!input) throw unknown_input(std::string(past));
   if (!output) throw unknown_output(present);
@@ -191,19 +231,22 @@ CacheBinding Bindings::checked_cache(std::string_view past, std::string_view pre
   require_tensor_type(what, memory.element, dims, type.tensor);
   require_sizes(what, memory, ValueType::of(memory.element, to_shape(memory.dims)));
   require_writable(what, memory);
-  return {*input, *output, capacity};
+  return {*input, *output, capacity, memory.device.number};
 }
 
-void Bindings::add_cache(const CacheBinding& cache, const Memory& memory, int64_t rows,
+void Bindings::add_cache(const MemoryBinding& cache, const Memory& memory, int64_t rows,
                          std::unique_ptr<ResidentCache> kept) {
   caches_.reserve(caches_.size() + 1);
   cache_dims_.reserve(cache_dims_.size() + 1);
+  cache_devices_.reserve(cache_devices_.size() + 1);
   kept_.reserve(kept_.size() + 1);
   forget_cache(cache.input, cache.output);
-  outputs_[cache.output] = {};
+  release_output(cache.output);
+  release_input(cache.input);
   inputs_[cache.input] = Tensor::borrow(memory.element, memory.dims, memory.data, nullptr);
   bound_[cache.input] = true;
   caches_.push_back(cache);
+  cache_devices_.push_back(memory.device.device);
   cache_dims_.push_back(memory.dims);
   kept_.push_back(std::move(kept));
   set_rows(caches_.size() - 1, rows);
@@ -211,42 +254,31 @@ void Bindings::add_cache(const CacheBinding& cache, const Memory& memory, int64_
 
 void Bindings::bind_cache(std::string_view past, std::string_view present, const Memory& memory,
                           int64_t rows) {
-  const CacheBinding cache = checked_cache(past, present, memory, rows);
+  const MemoryBinding cache = checked_cache(past, present, memory, rows);
   require_memory(cache_name(past), memory, ValueType::of(memory.element, to_shape(memory.dims)));
+  require_place(cache_name(past), memory);
   require_apart(cache_name(past), memory, true, cache.input, cache.output);
   add_cache(cache, memory, rows, nullptr);
 }
 
-void Bindings::keep_cache(std::string_view past, std::string_view present, const Memory& memory,
-                          const CacheDevice& device) {
-  CacheBinding cache = checked_cache(past, present, memory, 0);
-  cache.device = device.number;
-  auto kept = std::make_unique<ResidentCache>(*device.device, memory.element, memory.dims);
-  const Memory own{memory.element, memory.dims, kept->address(), {}};
+void Bindings::keep_cache(std::string_view past, std::string_view present, const Memory& memory) {
+  const MemoryBinding cache = checked_cache(past, present, memory, 0);
+  auto kept = std::make_unique<ResidentCache>(*memory.device.device, memory.element, memory.dims);
+  const Memory own{memory.element, memory.dims, kept->address(), {}, memory.device};
   add_cache(cache, own, 0, std::move(kept));
 }
 
 void Bindings::read_cache(std::string_view past, void* data, size_t bytes) const {
-  const Tensor rows = dense_rows(cache_of(past));
+  const Tensor rows = rows_of(cache_of(past));
   if (bytes != rows.byte_size())
     throw bad_input("{} holds {}, which is {} bytes, not {}", cache_name(past), dims_text(rows.dims()),
                     rows.byte_size(), bytes);
   if (bytes > 0) std::memcpy(data, rows.raw(), bytes);
 }
 
-Tensor Bindings::dense_rows(size_t cache) const {
+Tensor Bindings::rows_of(size_t cache) const {
   const Tensor& rows = inputs_[caches_[cache].input].tensor;
-  const Dims& dims = rows.dims();
-  if (kept_[cache] != nullptr) return kept_[cache]->read(dims[dims.size() - 2]);
-  Tensor dense(rows.type(), dims);
-  const size_t width = element_size(rows.type()),
-               each = static_cast<size_t>(dims[dims.size() - 2] * dims.back()) * width,
-               apart = static_cast<size_t>(caches_[cache].capacity * dims.back()) * width;
-  auto* to = static_cast<std::byte*>(dense.mutable_raw());
-  const auto* from = static_cast<const std::byte*>(rows.raw());
-  for (size_t done = 0; done < dense.byte_size(); done += each, from += apart)
-    std::memcpy(to + done, from, each);
-  return dense;
+  return dense_rows(*cache_devices_[cache], rows.type(), rows.dims(), caches_[cache].capacity, rows.raw());
 }
 
 size_t Bindings::kept_bytes() const {
@@ -292,10 +324,18 @@ void Bindings::require_inputs() const {
   }
 }
 
+Datum Bindings::on_host(size_t input) const {
+  if (input_devices_[input].number == kHost) return inputs_[input];
+  const Tensor& there = inputs_[input].tensor;
+  Tensor copy(there.type(), there.dims());
+  input_devices_[input].device->copy(there.raw(), copy.mutable_raw(), copy.byte_size());
+  return copy;
+}
+
 NamedData Bindings::named_inputs() const {
   NamedData named;
-  for (size_t i = 0; i < inputs_.size(); ++i) named[graph_.inputs[i]->name] = inputs_[i];
-  for (size_t i = 0; i < caches_.size(); ++i) named[graph_.inputs[caches_[i].input]->name] = dense_rows(i);
+  for (size_t i = 0; i < inputs_.size(); ++i) named[graph_.inputs[i]->name] = on_host(i);
+  for (size_t i = 0; i < caches_.size(); ++i) named[graph_.inputs[caches_[i].input]->name] = rows_of(i);
   return named;
 }
 

@@ -33,7 +33,8 @@ struct OutputsState {
   std::shared_ptr<const EngineState> engine;
   std::shared_ptr<OutputPool> pool;
   uint64_t generation = 0;
-  std::vector<Datum> data;  // in the order of the graph
+  std::vector<Datum> data;           // in the order of the graph
+  std::vector<std::string> devices;  // where each lies; empty: all on the CPU
 
   OutputsState(std::shared_ptr<const EngineState> of, std::shared_ptr<OutputPool> from)
       : engine(std::move(of)), pool(std::move(from)) {

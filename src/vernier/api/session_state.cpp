@@ -21,7 +21,7 @@ class SessionState::Use {
 };
 
 SessionState::SessionState(std::shared_ptr<const EngineState> engine, int threads)
-    : engine_(std::move(engine)), session_(engine_->engine, threads), bindings_(engine_->engine->graph()) {}
+    : engine_(std::move(engine)), session_(engine_->engine, threads), bindings_(*engine_->engine) {}
 
 void SessionState::forget_spare_outputs() {
   const std::lock_guard lock(pool_->mutex);
@@ -55,12 +55,13 @@ void SessionState::bind_cache(std::string_view past, std::string_view present, c
 
 void SessionState::keep_cache(std::string_view past, std::string_view present, const Memory& memory) {
   const Use use(*this);
-  bindings_.keep_cache(past, present, memory, cache_device(session_.engine()));
+  bindings_.keep_cache(past, present, {memory.element, memory.dims, nullptr, {}, preferred_device(engine())});
   forget_spare_outputs();
 }
 
 void SessionState::read_cache(std::string_view past, void* data, size_t bytes) {
   const Use use(*this);
+  session_.settle();
   bindings_.read_cache(past, data, bytes);
 }
 
@@ -74,6 +75,26 @@ void SessionState::set_cache_rows(std::string_view past, int64_t rows) {
   bindings_.set_cache_rows(past, rows);
 }
 
+void SessionState::use_stream(std::string_view device, void* queue) {
+  const Use use(*this);
+  const EngineDevice found = find_device(engine(), device);
+  auto adopted = found.device->adopt(queue);
+  session_.settle();
+  stream_ = std::move(adopted);
+  stream_device_ = found.number;
+}
+
+void SessionState::leave_stream() {
+  const Use use(*this);
+  session_.settle();
+  stream_.reset();
+}
+
+void SessionState::synchronize() {
+  const Use use(*this);
+  session_.settle();
+}
+
 std::shared_ptr<OutputsState> SessionState::begin() {
   bindings_.require_inputs();
   stop_.store(false, std::memory_order_relaxed);
@@ -83,12 +104,17 @@ std::shared_ptr<OutputsState> SessionState::begin() {
 void SessionState::execute(OutputsState& outputs) {
   RunOptions options;
   options.memory = bindings_.outputs();
-  options.caches = bindings_.caches();
+  const auto bindings = bindings_.bindings();
+  options.bindings = bindings;
+  options.stream = stream_.get();
+  options.stream_device = stream_device_;
   options.stop = &stop_;
-  std::vector<int64_t> cached_rows(options.caches.size());
+  std::vector<int64_t> cached_rows(options.bindings.size());
   options.cached_rows = cached_rows;
   session_.run(bindings_.inputs(), outputs.data, options);
   bindings_.take_cache_rows(cached_rows);
+  if (bindings.empty()) return;
+  for (size_t i = 0; i < outputs.data.size(); ++i) outputs.devices.push_back(bindings_.device_of(i));
 }
 
 std::shared_ptr<OutputsState> SessionState::run() {
@@ -118,6 +144,7 @@ std::shared_ptr<PendingRun> SessionState::run_async() {
 std::vector<v1::LayerTime> SessionState::profile(int runs) {
   const Use use(*this);
   bindings_.require_inputs();
+  session_.settle();
   const Profile measured =
       vernier::profile(session_, bindings_.named_inputs(), static_cast<size_t>(std::max(1, runs)));
   std::vector<v1::LayerTime> layers;

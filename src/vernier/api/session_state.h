@@ -12,6 +12,8 @@ class SessionState {
  public:
   SessionState(std::shared_ptr<const EngineState> engine, int threads);
 
+  const Engine& engine() const { return session_.engine(); }
+
   void bind_input(std::string_view name, const Memory& memory);
   void bind_output(std::string_view name, const Memory& memory);
   void unbind(std::string_view name);
@@ -21,6 +23,9 @@ class SessionState {
   void read_cache(std::string_view past, void* data, size_t bytes);
   int64_t cache_rows(std::string_view past);
   void set_cache_rows(std::string_view past, int64_t rows);
+  void use_stream(std::string_view device, void* queue);
+  void leave_stream();
+  void synchronize();
   std::shared_ptr<OutputsState> run();
   std::shared_ptr<PendingRun> run_async();
   void cancel() noexcept { stop_.store(true, std::memory_order_relaxed); }
@@ -35,6 +40,8 @@ class SessionState {
   void forget_spare_outputs();
 
   std::shared_ptr<const EngineState> engine_;
+  std::unique_ptr<Stream> stream_;  // of the caller; outlives the session, which may still work in its order
+  int stream_device_ = kHost;
   Session session_;
   Bindings bindings_;
   std::shared_ptr<OutputPool> pool_ = std::make_shared<OutputPool>();

@@ -19,9 +19,10 @@ auto& require_state(const State& state, const char* what) {
   return *state;
 }
 
-api::Memory memory_of(ElementType type, const std::vector<int64_t>& dims, const void* data,
-                      std::span<const int64_t> byte_strides) {
-  return {static_cast<vernier::ElementType>(type), dims, data, byte_strides};
+api::Memory memory_of(const api::SessionState& session, ElementType type, const std::vector<int64_t>& dims,
+                      const void* data, std::span<const int64_t> byte_strides, std::string_view device) {
+  return {static_cast<vernier::ElementType>(type), dims, data, byte_strides,
+          find_device(session.engine(), device)};
 }
 
 TensorView view_of(const api::OutputsState& outputs, size_t index) {
@@ -33,7 +34,8 @@ TensorView view_of(const api::OutputsState& outputs, size_t index) {
     throw usage_error("output '{}' lies in the cache that it is bound to",
                       outputs.engine->outputs[index].name)
         .advise("read it there: cache_rows() says how many rows it has");
-  return {static_cast<ElementType>(datum.tensor.type()), datum.tensor.dims(), datum.tensor.raw()};
+  return {static_cast<ElementType>(datum.tensor.type()), datum.tensor.dims(), datum.tensor.raw(),
+          outputs.devices.empty() ? "cpu" : outputs.devices[index].c_str()};
 }
 
 }  // namespace
@@ -45,8 +47,11 @@ size_t TensorView::size() const noexcept {
 }
 
 void TensorView::require(ElementType type) const {
-  if (type == type_) return;
+  if (type == type_ && device_ == std::string_view("cpu")) return;
   guarded([&] {
+    if (type == type_)
+      throw usage_error("a tensor in memory of {} is read as if it were memory of the CPU", device_)
+          .advise("copy it to the CPU first");
     throw usage_error("a tensor of {} is read as {}",
                       element_type_name(static_cast<vernier::ElementType>(type_)),
                       element_type_name(static_cast<vernier::ElementType>(type)))
@@ -148,15 +153,19 @@ Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 void Session::bind_input(std::string_view name, ElementType type, const std::vector<int64_t>& dims,
-                         const void* data, std::span<const int64_t> byte_strides) {
-  guarded(
-      [&] { require_state(state_, "session").bind_input(name, memory_of(type, dims, data, byte_strides)); });
+                         const void* data, std::span<const int64_t> byte_strides, std::string_view device) {
+  guarded([&] {
+    auto& session = require_state(state_, "session");
+    session.bind_input(name, memory_of(session, type, dims, data, byte_strides, device));
+  });
 }
 
 void Session::bind_output(std::string_view name, ElementType type, const std::vector<int64_t>& dims,
-                          void* data, std::span<const int64_t> byte_strides) {
-  guarded(
-      [&] { require_state(state_, "session").bind_output(name, memory_of(type, dims, data, byte_strides)); });
+                          void* data, std::span<const int64_t> byte_strides, std::string_view device) {
+  guarded([&] {
+    auto& session = require_state(state_, "session");
+    session.bind_output(name, memory_of(session, type, dims, data, byte_strides, device));
+  });
 }
 
 void Session::require_size(std::string_view name, size_t given, const std::vector<int64_t>& dims) {
@@ -168,16 +177,19 @@ void Session::require_size(std::string_view name, size_t given, const std::vecto
 }
 
 void Session::bind_cache(std::string_view past, std::string_view present, ElementType type,
-                         const std::vector<int64_t>& dims, void* data, int64_t rows) {
+                         const std::vector<int64_t>& dims, void* data, int64_t rows,
+                         std::string_view device) {
   guarded([&] {
-    require_state(state_, "session").bind_cache(past, present, memory_of(type, dims, data, {}), rows);
+    auto& session = require_state(state_, "session");
+    session.bind_cache(past, present, memory_of(session, type, dims, data, {}, device), rows);
   });
 }
 
 void Session::keep_cache(std::string_view past, std::string_view present, ElementType type,
                          const std::vector<int64_t>& dims) {
   guarded([&] {
-    require_state(state_, "session").keep_cache(past, present, memory_of(type, dims, nullptr, {}));
+    require_state(state_, "session")
+        .keep_cache(past, present, {static_cast<vernier::ElementType>(type), dims, nullptr, {}});
   });
 }
 
@@ -195,6 +207,18 @@ void Session::set_cache_rows(std::string_view past, int64_t rows) {
 
 void Session::unbind(std::string_view name) {
   guarded([&] { require_state(state_, "session").unbind(name); });
+}
+
+void Session::use_stream(std::string_view device, void* stream) {
+  guarded([&] { require_state(state_, "session").use_stream(device, stream); });
+}
+
+void Session::leave_stream() {
+  guarded([&] { require_state(state_, "session").leave_stream(); });
+}
+
+void Session::synchronize() {
+  guarded([&] { require_state(state_, "session").synchronize(); });
 }
 
 Outputs Session::run() {

@@ -143,32 +143,66 @@ void vernier_session_release(vernier_session* session) {
   delete session;
 }
 
+vernier_status vernier_session_bind_input_on(vernier_session* session, const char* device, const char* name,
+                                             vernier_element_type type, const int64_t* dims, size_t rank,
+                                             const void* data) {
+  return status_of([&] {
+    require_pointers(session, device, name);
+    if (type == VERNIER_STRING) throw Error(ErrorCode::kUnsupported, "strings are for the C++ interface");
+    session->session.bind_input(name, static_cast<ElementType>(type), dims_of(dims, rank), data, {}, device);
+  });
+}
+
+vernier_status vernier_session_bind_output_on(vernier_session* session, const char* device, const char* name,
+                                              vernier_element_type type, const int64_t* dims, size_t rank,
+                                              void* data) {
+  return status_of([&] {
+    require_pointers(session, device, name);
+    session->session.bind_output(name, static_cast<ElementType>(type), dims_of(dims, rank), data, {}, device);
+  });
+}
+
+vernier_status vernier_session_bind_cache_on(vernier_session* session, const char* device, const char* past,
+                                             const char* present, vernier_element_type type,
+                                             const int64_t* dims, size_t rank, void* data, int64_t rows) {
+  return status_of([&] {
+    require_pointers(session, device, past, present);
+    session->session.bind_cache(past, present, static_cast<ElementType>(type), dims_of(dims, rank), data,
+                                rows, device);
+  });
+}
+
 vernier_status vernier_session_bind_input(vernier_session* session, const char* name,
                                           vernier_element_type type, const int64_t* dims, size_t rank,
                                           const void* data) {
-  return status_of([&] {
-    require_pointers(session, name);
-    if (type == VERNIER_STRING) throw Error(ErrorCode::kUnsupported, "strings are for the C++ interface");
-    session->session.bind_input(name, static_cast<ElementType>(type), dims_of(dims, rank), data);
-  });
+  return vernier_session_bind_input_on(session, "cpu", name, type, dims, rank, data);
 }
 
 vernier_status vernier_session_bind_output(vernier_session* session, const char* name,
                                            vernier_element_type type, const int64_t* dims, size_t rank,
                                            void* data) {
-  return status_of([&] {
-    require_pointers(session, name);
-    session->session.bind_output(name, static_cast<ElementType>(type), dims_of(dims, rank), data);
-  });
+  return vernier_session_bind_output_on(session, "cpu", name, type, dims, rank, data);
 }
 
 vernier_status vernier_session_bind_cache(vernier_session* session, const char* past, const char* present,
                                           vernier_element_type type, const int64_t* dims, size_t rank,
                                           void* data, int64_t rows) {
+  return vernier_session_bind_cache_on(session, "cpu", past, present, type, dims, rank, data, rows);
+}
+
+vernier_status vernier_session_keep_cache(vernier_session* session, const char* past, const char* present,
+                                          vernier_element_type type, const int64_t* dims, size_t rank) {
   return status_of([&] {
     require_pointers(session, past, present);
-    session->session.bind_cache(past, present, static_cast<ElementType>(type), dims_of(dims, rank), data,
-                                rows);
+    session->session.keep_cache(past, present, static_cast<ElementType>(type), dims_of(dims, rank));
+  });
+}
+
+vernier_status vernier_session_read_cache(const vernier_session* session, const char* past, void* data,
+                                          size_t bytes) {
+  return status_of([&] {
+    require_pointers(session, past);
+    session->session.read_cache(past, data, bytes);
   });
 }
 
@@ -190,6 +224,27 @@ vernier_status vernier_session_unbind(vernier_session* session, const char* name
   return status_of([&] {
     require_pointers(session, name);
     session->session.unbind(name);
+  });
+}
+
+vernier_status vernier_session_use_stream(vernier_session* session, const char* device, void* stream) {
+  return status_of([&] {
+    require_pointers(session, device);
+    session->session.use_stream(device, stream);
+  });
+}
+
+vernier_status vernier_session_leave_stream(vernier_session* session) {
+  return status_of([&] {
+    require_pointers(session);
+    session->session.leave_stream();
+  });
+}
+
+vernier_status vernier_session_synchronize(vernier_session* session) {
+  return status_of([&] {
+    require_pointers(session);
+    session->session.synchronize();
   });
 }
 
@@ -240,7 +295,7 @@ vernier_status vernier_session_output(const vernier_session* session, const char
     if (view.type() == ElementType::kString)
       throw Error(ErrorCode::kUnsupported, "strings are for the C++ interface");
     *tensor = {static_cast<vernier_element_type>(view.type()), view.dims().size(), view.dims().data(),
-               view.data()};
+               view.data(), view.device()};
   });
 }
 

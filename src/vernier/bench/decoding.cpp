@@ -5,7 +5,7 @@
 
 #include "vernier/base/threads.h"
 #include "vernier/bench/merged_decoder.h"
-#include "vernier/engine/cache_device.h"
+#include "vernier/engine/engine_device.h"
 #include "vernier/engine/session.h"
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/exec/device/resident_cache.h"
@@ -21,7 +21,7 @@ class Decoder {
  public:
   Decoder(const std::shared_ptr<const Engine>& engine, const DecoderSizes& sizes, int64_t capacity)
       : engine_(engine), graph_(engine->graph()), sizes_(sizes), session_(engine) {
-    const CacheDevice device = cache_device(*engine);
+    const EngineDevice device = preferred_device(*engine);
     for (const auto& [input, output] : sizes.caches()) {
       if (sizes.merged()) break;  // what an If makes lies where its branch has put it
       caches_.push_back({input, output, capacity, device.number});
@@ -58,7 +58,7 @@ class Decoder {
                                           std::vector<double>(static_cast<size_t>(drawn.size()), 1));
     }
     RunOptions options;
-    options.caches = caches_;
+    options.bindings = caches_;
     if (!sizes_.merged()) options.cached_rows = rows_;
     // A run reads what the one before has made, so they write to different places.
     auto& outputs = outputs_[turn_ = 1 - turn_];
@@ -74,7 +74,7 @@ class Decoder {
   size_t appended() const {
     if (sizes_.merged()) return 0;
     const auto plan = engine_->plans().program(thread_count()).plan(last_, caches_);
-    return static_cast<size_t>(std::count_if(caches_.begin(), caches_.end(), [&](const CacheBinding& cache) {
+    return static_cast<size_t>(std::count_if(caches_.begin(), caches_.end(), [&](const MemoryBinding& cache) {
       return std::any_of(plan->steps.begin(), plan->steps.end(), [&](const Step& step) {
         return step.node != nullptr &&
                std::count(step.outputs.begin(), step.outputs.end(), plan->outputs[cache.output]) > 0;
@@ -110,7 +110,7 @@ class Decoder {
   const Graph& graph_;
   const DecoderSizes& sizes_;
   Session session_;
-  std::vector<CacheBinding> caches_;
+  std::vector<MemoryBinding> caches_;
   std::vector<ResidentCache> memory_;
   std::vector<int64_t> rows_;
   std::map<size_t, Tensor> kept_;  // of a merged decoder, by input

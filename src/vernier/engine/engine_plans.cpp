@@ -49,11 +49,12 @@ Program& EnginePlans::program(int threads) {
   const BuildOptions& options = planner_.options();
   program = std::make_unique<Program>(
       clone(planner_.graph()),
-      [this, &options](const Graph& source, const std::vector<ValueType>& inputs, Program::Caches caches,
+      [this, &options](const Graph& source, const std::vector<ValueType>& inputs, Program::Bindings bindings,
                        bool with_graph) {
         require_profile(options.profiles, source, inputs);
-        auto plan = caches.empty() ? restored(inputs) : nullptr;
-        if (!plan) plan = planner_.plan_on_demand(source, inputs, tuned_.nearest(inputs), caches, with_graph);
+        auto plan = bindings.empty() ? restored(inputs) : nullptr;
+        if (!plan)
+          plan = planner_.plan_on_demand(source, inputs, tuned_.nearest(inputs), bindings, with_graph);
         require_workspace(*plan, options.workspace, options.profiles);
         return plan;
       },

@@ -139,7 +139,7 @@ std::shared_ptr<Program> Planner::region_program(std::unique_ptr<Graph> region, 
     return std::make_shared<Program>(
         std::move(closed),
         [this, images, plans, &kernels, &packed](const Graph& source, const std::vector<ValueType>& types,
-                                                 Program::Caches, bool with_graph) {
+                                                 Program::Bindings, bool with_graph) {
           const PlanChoices choices{images, {}};
           // Kernels are chosen, or broken, one by one.
           if (!options_.deterministic && !options_.fault) {
@@ -166,9 +166,10 @@ PlanChoices Planner::choices_of(const TunedSizes* tuned, const std::vector<Value
 
 std::shared_ptr<const Plan> Planner::plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs,
                                                     const std::shared_ptr<const TunedSizes>& tuned,
-                                                    std::span<const CacheBinding> caches, bool with_graph) {
+                                                    std::span<const MemoryBinding> bindings,
+                                                    bool with_graph) {
   PlanChoices choices = choices_of(tuned.get(), inputs);
-  choices.caches.assign(caches.begin(), caches.end());
+  choices.bindings.assign(bindings.begin(), bindings.end());
   if (contradicts_names(source, inputs)) return plan(specialise(graph_for(inputs), inputs), choices);
   // Where the options say deterministic or a fault, kernels are chosen, or broken, one by one.
   if (!options_.deterministic && !options_.fault) {

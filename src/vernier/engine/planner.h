@@ -60,7 +60,7 @@ class Planner {
   // asked for.
   std::shared_ptr<const Plan> plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs,
                                              const std::shared_ptr<const TunedSizes>& tuned,
-                                             std::span<const CacheBinding> caches, bool with_graph);
+                                             std::span<const MemoryBinding> bindings, bool with_graph);
   PrecisionAudit audit(const Plan& plan) const;
 
  private:

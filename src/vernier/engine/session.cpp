@@ -16,6 +16,13 @@ Session::Session(std::shared_ptr<const Engine> engine, int threads)
   memory_.at_least(host_device(), engine_->plans().largest_arena());
 }
 
+Session::~Session() {
+  try {
+    settle();
+  } catch (const std::exception&) {  // nobody asks any more
+  }
+}
+
 std::shared_ptr<const Plan> Session::plan(const NamedData& inputs) {
   const ThreadLimit scope(threads_);
   return program_.plan(bind_inputs(engine_->graph(), inputs));

@@ -12,6 +12,7 @@ class Session {
   // Runs with so many threads; 0: as many as the calling thread would use. This and runs throw bad_input if a
   // file that the engine's constants are mapped from was changed.
   explicit Session(std::shared_ptr<const Engine> engine, int threads = 0);
+  ~Session();  // waits for runs that go on
 
   // Inputs by name; those with a default may be left out. Throws bad_input for missing or unknown inputs,
   // wrong types and sizes.
@@ -22,6 +23,9 @@ class Session {
   std::shared_ptr<const Plan> plan_with_graph(const NamedData& inputs);
   // Inputs in the order of the graph, and of its types; see Execution::run.
   void run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options);
+
+  // Waits for runs that go on (RunOptions::stream). Throws what went wrong in them, if no run since did.
+  void settle() { memory_.settle(); }
 
   const Engine& engine() const { return *engine_; }
 

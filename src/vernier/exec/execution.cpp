@@ -48,6 +48,22 @@ void require_memory(const std::string& output, const Datum& result, const Output
       .advise("bind memory of the sizes that these inputs give, or none");
 }
 
+// The device that all steps are on, and the outputs; the host if there is none. Inputs on the host are copied
+// by a step, or nobody reads them.
+int only_device(const Plan& plan) {
+  std::set<int> all;
+  const auto add = [&](SlotId id) {
+    if (id != kNoSlot) all.insert(plan.slots[static_cast<size_t>(id)].device);
+  };
+  for (const Step& step : plan.steps) {
+    all.insert(step.stream == kCallersThread ? kHost : step.device);
+    std::for_each(step.inputs.begin(), step.inputs.end(), add);
+    std::for_each(step.outputs.begin(), step.outputs.end(), add);
+  }
+  std::for_each(plan.outputs.begin(), plan.outputs.end(), add);
+  return all.size() == 1 ? *all.begin() : kHost;
+}
+
 // Each kernel takes its time, and needs no other.
 void prepare_kernels(const Plan& plan) {
   std::vector<const Kernel*> waiting;
@@ -88,6 +104,7 @@ Execution::Execution(std::shared_ptr<const Plan> plan, DynamicShapeExecutor& nod
     fills_memory_.push_back(slot.home == Slot::Home::kOutput && plan_->fills_storage(id) &&
                             filled.insert(slot.storage).second);
   }
+  only_device_ = only_device(*plan_);
 }
 
 // An arena may have grown, and moved, for another plan.
@@ -195,6 +212,8 @@ void Execution::prepare_outputs(std::vector<Datum>& outputs, const RunOptions& o
       memory = bound.data;
       continue;
     }
+    if (slot.device != kHost)
+      throw bad_input("output '{}' lies on a device, where no memory is given for it", slot.value->name);
     if (!fits(outputs[i], slot.operand)) outputs[i] = Tensor(slot.operand.element, slot.operand.dims);
     memory = outputs[i].tensor.mutable_raw();
   }
@@ -204,7 +223,7 @@ void Execution::finish_outputs(std::vector<Datum>& outputs, std::span<const Datu
                                const RunOptions& options) {
   for (size_t i = 0; i < options.cached_rows.size(); ++i) {
     const Dims& dims =
-        plan_->slots[static_cast<size_t>(plan_->outputs[options.caches[i].output])].operand.dims;
+        plan_->slots[static_cast<size_t>(plan_->outputs[options.bindings[i].output])].operand.dims;
     options.cached_rows[i] = dims[dims.size() - 2];
   }
   std::vector<Range> passing;
@@ -262,20 +281,20 @@ void Execution::run_step(size_t index, const RunOptions& options) {
   Stream* stream = stream_of(step);
   wait_for_inputs(step);
   if (stream == nullptr && !plan_->streams.empty()) tell_devices(step);
-  if (step.copies)
-    enqueue_copy(step);
-  else if (step.kernel)
-    run_kernel(step);
+  if (step.is_settled())
+    enqueue(step);
   else
     run_node(step, options);
   if (step.is_awaited && stream != nullptr) events_[index] = stream->record();
 }
 
 void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
+  if (!session_.goes_on_in(options.stream)) session_.settle();
   try {
     begin(inputs, outputs, options);
+    if (options.stream != nullptr) follow(options);
     run_all_steps(options);
-    wait_for(plan_->end_waits);
+    end(options);
     finish_outputs(outputs, inputs, options);
   } catch (...) {
     drain();

@@ -33,6 +33,8 @@ class Execution {
   Stream* stream_of(const Step& step) const;
   void run_step(size_t index, const RunOptions& options);
   void enqueue_copy(const Step& step);
+  // A kernel, or a copy.
+  void enqueue(const Step& step);
   // Tells the accelerators what a step of the host does to memory that their copies may use, too.
   void tell_devices(const Step& step) const;
   // Fetches what lies on an accelerator, as the stream of a step finds it.
@@ -41,6 +43,11 @@ class Execution {
   void wait_for_inputs(const Step& step);
   // Throws what went wrong on a device.
   void wait_for(const std::vector<size_t>& steps);
+  // The run begins after what the caller has enqueued on its stream.
+  void follow(const RunOptions& options);
+  // The run has ended, or what the caller enqueues on its stream begins after it.
+  void end(const RunOptions& options);
+  bool only_enqueues(const RunOptions& options) const;
   void drain() noexcept;
   void run_kernel(const Step& step);
   void run_node(const Step& step, const RunOptions& options);
@@ -66,6 +73,7 @@ class Execution {
   std::vector<Datum> data_;             // inputs, constants and made values, by slot that owns memory
   // Says of each output whether steps write into the caller's memory; false for a view of another output's.
   std::vector<bool> fills_memory_;
+  int only_device_ = kHost;  // all of the plan is there; the host if there is none
 };
 
 }  // namespace vernier

@@ -30,6 +30,29 @@ void Execution::enqueue_copy(const Step& step) {
   stream_of(step)->copy(address(step.inputs[0]), const_cast<void*>(address(step.outputs[0])), bytes);
 }
 
+void Execution::enqueue(const Step& step) {
+  if (step.copies)
+    enqueue_copy(step);
+  else
+    run_kernel(step);
+}
+
+bool Execution::only_enqueues(const RunOptions& options) const {
+  return options.stream != nullptr && only_device_ != kHost && options.stream_device == only_device_;
+}
+
+void Execution::follow(const RunOptions& options) {
+  const Event begin = options.stream->record();
+  if (!only_enqueues(options)) return options.stream->wait_on_host(begin);
+  for (Stream* stream : streams_) stream->wait(begin);
+}
+
+void Execution::end(const RunOptions& options) {
+  if (!only_enqueues(options)) return wait_for(plan_->end_waits);
+  for (const size_t step : plan_->end_waits) options.stream->wait(events_[step]);
+  session_.leave(*options.stream);
+}
+
 void Execution::tell_devices(const Step& step) const {
   const auto tell = [&](SlotId id, void (Device::*what)(const void*, size_t)) {
     if (id == kNoSlot) return;

@@ -35,15 +35,15 @@ bool Lookahead::moves_on(const Program::Key& key) {
   return again;
 }
 
-void Lookahead::note(const Program::Key& key, std::span<const Datum> inputs, Program::Caches caches) {
+void Lookahead::note(const Program::Key& key, std::span<const Datum> inputs, Program::Bindings bindings) {
   if (!moves_on(key)) return;
   take({});  // what was begun for other sizes than these
-  next_ = {key, types_of(program_.graph(), inputs), {caches.begin(), caches.end()}};
+  next_ = {key, types_of(program_.graph(), inputs), {bindings.begin(), bindings.end()}};
   if (!Program::advance(next_.key, next_.inputs, step_) || program_.find(next_.key)) return;
   task_ = std::make_unique<BackgroundTask>([this, threads = thread_count()] {
     const ThreadLimit limit(threads);  // which kernels are made for
     try {
-      next_.plan = program_.plan(next_.inputs, next_.key, next_.caches);
+      next_.plan = program_.plan(next_.inputs, next_.key, next_.bindings);
     } catch (const std::exception&) {
       // Whoever runs at these sizes is told.
     }

@@ -18,13 +18,13 @@ class Lookahead {
   std::shared_ptr<const Plan> take(const Program::Key& key);
   // Told what runs now by a plan that was made for it. Where sizes have changed by the same step twice, the
   // plan for the next step is begun.
-  void note(const Program::Key& key, std::span<const Datum> inputs, Program::Caches caches);
+  void note(const Program::Key& key, std::span<const Datum> inputs, Program::Bindings bindings);
 
  private:
   struct Next {
     Program::Key key;
     std::vector<ValueType> inputs;
-    std::vector<CacheBinding> caches;
+    std::vector<MemoryBinding> bindings;
     std::shared_ptr<const Plan> plan = nullptr;
   };
   bool moves_on(const Program::Key& key);

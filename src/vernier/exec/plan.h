@@ -22,9 +22,9 @@ inline constexpr int kCallersThread = -1;  // instead of a stream
 struct Slot {
   enum class Home : uint8_t {
     kConstant,
-    kInput,   // given by the caller; on other devices than the host only in a cache
-    kOutput,  // memory made for the caller, at each run
-    kArena,   // of its device; other devices than the host have this, constants and caches alone
+    kInput,   // given by the caller
+    kOutput,  // memory made for the caller, at each run; on other devices than the host it gives that
+    kArena,   // of its device
     kMade,    // a datum that its step makes: of sizes that only running tells, or by an operator without a
               // kernel
   };
@@ -46,7 +46,7 @@ struct Step {
   const Node* node = nullptr;  // null: a change of layout, or a copy
   std::shared_ptr<const Kernel>
       kernel;                 // null: a copy, or the node's reference semantics, see DynamicShapeExecutor
-  bool copies = false;        // from the memory of one device into that of another
+  bool copies = false;        // from the memory of one device into that of another, or of the same
   std::string reason;         // why there is no kernel
   std::string refusal;        // why preferred devices have none; "" if the first has, or none was asked
   bool by_reference = false;  // none is to be made when it runs either: all are in quarantine
@@ -77,7 +77,7 @@ struct PlanChoices {
   // Groups whose nodes run one by one, by the name of their first output. The last node of a group makes a
   // value of the same name, and may be a group again: so many of them are taken apart, the outermost first.
   std::map<std::string, int> ungrouped = {};
-  std::vector<CacheBinding> caches = {};
+  std::vector<MemoryBinding> bindings = {};
 
   bool operator==(const PlanChoices&) const = default;
 };
@@ -122,8 +122,11 @@ struct Plan {
   // Whether `graph` is that of the sizes that the plan is for.
   bool has_graph() const { return resized == nullptr; }
 
+  // Where the caller's memory for an input or output of the graph lies.
+  int device_of_input(size_t index) const;
+  int device_of_output(size_t index) const;
   // The cache that a value of the graph is the output of; null for others.
-  const CacheBinding* cache_of(const Value& output) const;
+  const MemoryBinding* cache_of(const Value& output) const;
 
   // Whether the slot is all of the memory that it lies in.
   bool fills_storage(SlotId id) const;

@@ -33,7 +33,7 @@ std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> input
   return types;
 }
 
-Program::Key Program::key(std::span<const Datum> inputs, Caches caches) {
+Program::Key Program::key(std::span<const Datum> inputs, Bindings bindings) {
   Key key;
   for (const Datum& input : inputs) {
     if (!input.is_tensor()) {
@@ -44,9 +44,9 @@ Program::Key Program::key(std::span<const Datum> inputs, Caches caches) {
     key.push_back(static_cast<int64_t>(input.tensor.type()));
     key.insert(key.end(), input.tensor.dims().begin(), input.tensor.dims().end());
   }
-  for (const CacheBinding& cache : caches)
-    key.insert(key.end(), {static_cast<int64_t>(cache.input), static_cast<int64_t>(cache.output),
-                           cache.capacity, cache.device});
+  for (const MemoryBinding& binding : bindings)
+    key.insert(key.end(), {static_cast<int64_t>(binding.input), static_cast<int64_t>(binding.output),
+                           binding.capacity, binding.device});
   return key;
 }
 
@@ -72,14 +72,14 @@ bool Program::advance(Key& key, std::vector<ValueType>& inputs, const Key& step)
   return std::all_of(step.begin() + static_cast<int64_t>(at), step.end(), [](int64_t s) { return s == 0; });
 }
 
-std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs, Caches caches) {
+std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs, Bindings bindings) {
   if (inputs.size() != graph_->inputs.size())
     throw bad_input("graph '{}' takes {} inputs, but {} are given", graph_->name, graph_->inputs.size(),
                     inputs.size());
-  return plan(types_of(*graph_, inputs), key(inputs, caches), caches);
+  return plan(types_of(*graph_, inputs), key(inputs, bindings), bindings);
 }
 
-std::shared_ptr<const Plan> Program::plan(const std::vector<ValueType>& inputs, Key key, Caches caches) {
+std::shared_ptr<const Plan> Program::plan(const std::vector<ValueType>& inputs, Key key, Bindings bindings) {
   std::promise<std::shared_ptr<const Plan>> promise;
   {
     std::unique_lock lock(mutex_);
@@ -93,7 +93,7 @@ std::shared_ptr<const Plan> Program::plan(const std::vector<ValueType>& inputs, 
   }
   // Nothing is locked meanwhile: sessions whose sizes are known run on.
   try {
-    auto plan = compile_(*graph_, inputs, caches, false);
+    auto plan = compile_(*graph_, inputs, bindings, false);
     const std::lock_guard lock(mutex_);
     making_.erase(key);
     if (plan->has_graph()) plans_.emplace_front(std::move(key), plan);

@@ -12,27 +12,27 @@ namespace vernier {
 
 class Program {
  public:
-  using Caches = std::span<const CacheBinding>;
-  // Makes a plan for inputs of these types, whose sizes are known, and caches. It has its graph
+  using Bindings = std::span<const MemoryBinding>;
+  // Makes a plan for inputs of these types, whose sizes are known, and bindings. It has its graph
   // (Plan::has_graph) if that is asked for.
   using Compile = std::function<std::shared_ptr<const Plan>(
-      const Graph& graph, const std::vector<ValueType>& inputs, Caches caches, bool with_graph)>;
+      const Graph& graph, const std::vector<ValueType>& inputs, Bindings bindings, bool with_graph)>;
 
   Program(std::unique_ptr<Graph> graph, Compile compile, const Backend& kernels);
 
   const Graph& graph() const { return *graph_; }
   const Backend& kernels() const { return kernels_; }
-  // Inputs and caches that have one plan: kinds, types and sizes.
+  // Inputs and bindings that have one plan: kinds, types and sizes.
   using Key = std::vector<int64_t>;
-  static Key key(std::span<const Datum> inputs, Caches caches = {});
+  static Key key(std::span<const Datum> inputs, Bindings bindings = {});
   // Moves the sizes of inputs, and their key, by the difference of two keys. False if these differ in more.
   static bool advance(Key& key, std::vector<ValueType>& inputs, const Key& step);
   // Thread-safe; a plan is made once for all that ask for it at the same time, and others do not wait for it.
   // The plan stays valid as long as the pointer, though the program may forget it: it keeps the kMaxPlans
   // used last. Those that were made of others for new sizes (Plan::has_graph) it does not keep: as soon as
   // nobody has them, they take the next sizes.
-  std::shared_ptr<const Plan> plan(std::span<const Datum> inputs, Caches caches = {});
-  std::shared_ptr<const Plan> plan(const std::vector<ValueType>& inputs, Key key, Caches caches);
+  std::shared_ptr<const Plan> plan(std::span<const Datum> inputs, Bindings bindings = {});
+  std::shared_ptr<const Plan> plan(const std::vector<ValueType>& inputs, Key key, Bindings bindings);
   // The one that is kept, if there is one.
   std::shared_ptr<const Plan> find(const Key& key);
   // The same with its graph, for those that look at it; what runs later runs by it.

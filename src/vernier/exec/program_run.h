@@ -24,7 +24,7 @@ class ProgramRun {
   Program& program_;
   DynamicShapeExecutor nodes_;
   SessionMemory& memory_;
-  Execution& execution(std::span<const Datum> inputs, std::span<const CacheBinding> caches);
+  Execution& execution(std::span<const Datum> inputs, Program::Bindings bindings);
 
   std::list<std::pair<Program::Key, std::unique_ptr<Execution>>> executions_;  // used last comes first
   Lookahead ahead_;

@@ -9,6 +9,10 @@
 namespace vernier {
 
 struct Observer;
+class Stream;
+
+// Kernels of devices read and write so many bytes at once.
+inline constexpr size_t kDeviceAlignment = 16;
 
 // Memory of the caller for one output, of exactly this type and these sizes, that overlaps no input.
 struct OutputMemory {
@@ -19,24 +23,36 @@ struct OutputMemory {
   bool given() const { return element != ElementType::kUndefined; }
 };
 
-// An output that lies in the memory of an input, as a decoder's present keys do in that of its past ones:
-// both are […, rows, size] in memory of […, capacity, size] (Layout::kCache). Where the model puts new rows
-// behind the past (Concat, attention with a past), only those are written.
-struct CacheBinding {
-  size_t input, output;  // in the order of the graph
-  int64_t capacity;      // in rows
-  int device = 0;        // whose memory it is, of Plan::devices; 0: the host's
+// Memory of the caller that a plan is made for. Either an input or an output lies on a device; on the host
+// they need no binding. Or an output lies in the memory of an input, a cache, as a decoder's present keys do
+// in that of its past ones: both are […, rows, size] in memory of […, capacity, size] (Layout::kCache). Where
+// the model puts new rows behind the past (Concat, attention with a past), only those are written.
+struct MemoryBinding {
+  static constexpr size_t kNone = SIZE_MAX;
+  size_t input = kNone, output = kNone;  // in the order of the graph
+  int64_t capacity = 0;                  // of a cache, in rows
+  int device = 0;                        // whose memory it is, of Plan::devices; 0: the host's
 
-  bool operator==(const CacheBinding&) const = default;
+  bool is_cache() const { return input != kNone && output != kNone; }
+  bool operator==(const MemoryBinding&) const = default;
 };
 
 struct RunOptions {
   const Observer* observer = nullptr;
   std::span<const OutputMemory> memory = {};  // empty, or one for each output
-  // Their inputs are given in the memory of the cache, as tensors of their rows, which the host reads only
-  // where it is its own; their outputs are tensors that hold nothing (Tensor::is_defined).
-  std::span<const CacheBinding> caches = {};
-  std::span<int64_t> cached_rows = {};  // if not empty: where to tell how many rows the output of each has
+  // Inputs of these are given as tensors in the memory that is bound (of caches: of their rows), which the
+  // host reads only where it is its own. Outputs on a device have `memory` there, which kernels and copies of
+  // the device reach, aligned as kDeviceAlignment says. Outputs in caches are tensors that hold nothing
+  // (Tensor::is_defined).
+  std::span<const MemoryBinding> bindings = {};
+  // If not empty: where to tell how many rows the output of each binding has; nothing is told of those that
+  // are no caches.
+  std::span<int64_t> cached_rows = {};
+  // A queue of the caller's on this device of Plan::devices: the run begins after what is enqueued there, and
+  // what is enqueued there later begins after the run. Where all of the plan is on that device, memory of the
+  // caller included, the run only enqueues: SessionMemory::settle waits for it. The queue stays until then.
+  Stream* stream = nullptr;
+  int stream_device = 0;
   const std::atomic<bool>* stop =
       nullptr;                 // set from any thread: the run ends before its next step, or replay
   bool shares_inputs = false;  // outputs may be inputs, in the same memory

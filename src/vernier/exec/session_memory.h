@@ -18,11 +18,17 @@ class SessionMemory {
   SessionMemory& operator=(const SessionMemory&) = delete;
   SessionMemory(SessionMemory&&) = default;
 
-  // At least `bytes`; what was in it is lost when it grows. No stream of the device has work.
+  // At least `bytes`; what was in it is lost when it grows. Waits for runs that go on then.
   std::byte* at_least(Device& device, size_t bytes);
   // Made when it is first asked for.
   Stream& stream(Device& device, size_t index);
   size_t bytes() const;
+  // A run may go on in the memory when it has returned, in the order of a stream of the caller's.
+  void leave(Stream& caller) { left_to_ = &caller; }
+  // Whether the next run, in the order of this stream, needs not wait for it.
+  bool goes_on_in(const Stream* caller) const { return left_to_ == nullptr || left_to_ == caller; }
+  // Waits until no run goes on. Throws what went wrong in those that did.
+  void settle();
   ReplayStore& replays() { return replays_; }
   const ReplayStore& replays() const { return replays_; }
 
@@ -33,6 +39,7 @@ class SessionMemory {
   };
   Scratch host_;
   std::map<Device*, Part> parts_;
+  Stream* left_to_ = nullptr;
   ReplayStore replays_;  // destroyed first: they are of the streams
 };
 

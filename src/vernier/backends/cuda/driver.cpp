@@ -52,8 +52,9 @@ class CudaDriver : public Driver {
   }
   const std::set<std::string>& tactic_names() const override { return tactics_; }
   std::set<std::string> approximate_tactics() const override { return {}; }
+  std::string number() const override { return std::to_string(options_.ordinal); }
   std::map<std::string, std::string> options() const override {
-    std::map<std::string, std::string> all = {{"device", std::to_string(options_.ordinal)}};
+    std::map<std::string, std::string> all = {{"device", number()}};
     if (!options_.captures) all["captures"] = "no";
     if (!options_.lacks.empty()) all["lacks"] = fmt::format("{}", fmt::join(options_.lacks, ","));
     return all;

@@ -38,6 +38,8 @@ class Driver {
   virtual ~Driver() = default;
   // As options and engine files call the device: "cpu", "simulated".
   virtual const std::string& name() const = 0;
+  // Follows the name where a machine has several: "1" of "cuda:1".
+  virtual std::string number() const { return "0"; }
   // Kernels depend on these two besides the model: an engine runs where both are the same.
   virtual std::string instruction_sets() const = 0;
   virtual std::string library_versions() const = 0;

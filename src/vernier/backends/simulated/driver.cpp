@@ -15,6 +15,7 @@ class SimulatedDriver : public Driver {
   explicit SimulatedDriver(SimulatedOptions options) : options_(std::move(options)) {}
 
   const std::string& name() const override { return name_; }
+  std::string number() const override { return std::to_string(options_.seed); }
   std::string instruction_sets() const override { return "none"; }
   std::string library_versions() const override { return "the reference"; }
   bool computes_bf16() const override { return false; }
@@ -23,7 +24,7 @@ class SimulatedDriver : public Driver {
   const std::set<std::string>& tactic_names() const override { return tactics_; }
   std::set<std::string> approximate_tactics() const override { return {}; }
   std::map<std::string, std::string> options() const override {
-    std::map<std::string, std::string> all = {{"seed", std::to_string(options_.seed)},
+    std::map<std::string, std::string> all = {{"seed", number()},
                                               {"streams", std::to_string(options_.streams)}};
     if (!options_.captures) all["captures"] = "no";
     if (options_.tactics) all["tactics"] = "yes";

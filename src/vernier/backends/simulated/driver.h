@@ -20,6 +20,6 @@ SimulatedOptions parse_options(const std::map<std::string, std::string>& options
 // freed early is for tests of the device alone.
 inline const std::set<DeviceFault::Kind> kDeviceFaults = {
     DeviceFault::Kind::kDropWait, DeviceFault::Kind::kDropCopy, DeviceFault::Kind::kStaleReplay,
-    DeviceFault::Kind::kWrongTactic};
+    DeviceFault::Kind::kWrongTactic, DeviceFault::Kind::kLoseDevice};
 
 }  // namespace vernier::simulated

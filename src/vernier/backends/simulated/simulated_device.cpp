@@ -15,10 +15,27 @@ SimulatedDevice::SimulatedDevice(SimulatedOptions options)
 SimulatedDevice::~SimulatedDevice() = default;
 
 std::unique_ptr<Buffer> SimulatedDevice::allocate(size_t bytes) {
+  require_alive();
   return std::make_unique<SimulatedBuffer>(*this, bytes);
 }
 
+void SimulatedDevice::count_kernel(const std::string& kernel, const std::string& node) {
+  if (!faults_.strikes(DeviceFault::Kind::kLoseDevice)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    why_lost_ = fmt::format("{} of node '{}' used an address that is none", kernel, node);
+  }
+  require_alive();
+}
+
+void SimulatedDevice::require_alive() const {
+  const std::lock_guard lock(mutex_);
+  if (!why_lost_.empty())
+    throw internal_error("{} is lost: {}", name_, why_lost_).advise("build or load the engine again");
+}
+
 std::unique_ptr<Stream> SimulatedDevice::stream() {
+  require_alive();
   return std::make_unique<SimulatedStream>(*this);
 }
 
@@ -125,7 +142,10 @@ void SimulatedStream::enqueue(const std::string& name, std::span<const Access> a
   if (captured_ != nullptr)
     return captured_->push_back({name, {accesses.begin(), accesses.end()}, std::move(work)});
   device_.order().enqueue(number_, name, accesses);
-  queue_->push(std::move(work));
+  queue_->push([this, work = std::move(work)] {
+    device_.require_alive();
+    work();
+  });
 }
 
 void SimulatedStream::enqueue(const Command& command) {

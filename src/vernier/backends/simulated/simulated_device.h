@@ -50,6 +50,7 @@ class SimulatedDevice : public Device {
   bool host_visible() const override { return false; }
   std::unique_ptr<Buffer> allocate(size_t bytes) override;
   std::unique_ptr<Stream> stream() override;
+  bool reaches(const void* address) const override { return memory_.owns(address); }
   int stream_count() const override { return options_.streams; }
   bool captures() const override { return options_.captures; }
   // Its commands are enqueued again one by one. What reads or writes memory of the host is no part of them,
@@ -77,6 +78,10 @@ class SimulatedDevice : public Device {
   DeviceFaultCounter& faults() { return faults_; }
   void count_copy(size_t bytes) { copied_bytes_ += bytes; }
   void settle(const std::shared_ptr<const Failure>& failure);
+  // Told of each run of a kernel, which may be the one that loses the device.
+  void count_kernel(const std::string& kernel, const std::string& node);
+  // Throws where the device is lost, and says which kernel lost it.
+  void require_alive() const;
   // The machine code of a program: what a payload brought, or `compiled`, which is counted once a program.
   std::string code_of(const std::string& program, const std::string& compiled);
   void take(const Payloads& codes);
@@ -95,6 +100,7 @@ class SimulatedDevice : public Device {
   mutable std::mutex mutex_;
   std::map<std::vector<std::string>, Commands> captured_;  // by their names, where a replay is to be stale
   std::map<const Stream*, std::shared_ptr<CommandQueue>> queues_;
+  std::string why_lost_;  // "" while it works
   mutable std::mutex codes_mutex_;
   Payloads codes_;
   size_t compiled_ = 0;

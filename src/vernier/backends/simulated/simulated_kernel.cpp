@@ -124,10 +124,11 @@ class SimulatedKernel : public Kernel {
       to[i] = arguments.outputs[i];
       accesses.push_back({to[i], outputs_[i]->bytes(), true});
     }
-    const DeviceMemory& memory = stream->device().memory();
-    stream->enqueue(name, accesses, [this, &memory, from = std::move(from), to = std::move(to)] {
+    SimulatedDevice& device = stream->device();
+    stream->enqueue(name, accesses, [this, &device, from = std::move(from), to = std::move(to)] {
+      device.count_kernel(name, node_.name);
       try {
-        compute(memory, from, to);
+        compute(device.memory(), from, to);
       } catch (Error& error) {
         throw error.at_node(node_.name);
       }

@@ -50,12 +50,12 @@ void ResizablePlans::add(Entry entry) {
 
 std::shared_ptr<const ResizablePlans::Entry> ResizablePlans::nearest(const SymbolValues& symbols,
                                                                      const TunedSizes* tuned,
-                                                                     std::span<const CacheBinding> caches,
+                                                                     std::span<const MemoryBinding> bindings,
                                                                      int threads) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
     return entry->threads == threads && entry->tuned.get() == tuned &&
-           std::equal(caches.begin(), caches.end(), entry->caches.begin(), entry->caches.end()) &&
+           std::equal(bindings.begin(), bindings.end(), entry->bindings.begin(), entry->bindings.end()) &&
            differences(symbols, entry->graph.symbols) <= 1;
   });
   if (found == entries_.end()) return nullptr;

@@ -41,16 +41,17 @@ class ResizablePlans {
     SizedGraph graph;
     std::shared_ptr<const Plan> plan;
     std::shared_ptr<const TunedSizes> tuned;  // whose choices were asked for; null: none
-    std::vector<CacheBinding> caches;
+    std::vector<MemoryBinding> bindings;
     int threads;  // that the kernels are made for
     std::shared_ptr<ReturnedPlans> returned = std::make_shared<ReturnedPlans>();
   };
 
   void add(Entry entry);
-  // One for the same choices, caches and threads, of whose symbols at most one has another value: with more,
-  // most of the graph has other sizes, and the plan may as well be one to begin from. Null if there is none.
+  // One for the same choices, bindings and threads, of whose symbols at most one has another value: with
+  // more, most of the graph has other sizes, and the plan may as well be one to begin from. Null if there is
+  // none.
   std::shared_ptr<const Entry> nearest(const SymbolValues& symbols, const TunedSizes* tuned,
-                                       std::span<const CacheBinding> caches, int threads);
+                                       std::span<const MemoryBinding> bindings, int threads);
 
   // The plans that were used last are kept.
   static constexpr size_t kMost = 8;

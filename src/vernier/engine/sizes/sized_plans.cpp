@@ -18,14 +18,14 @@ std::shared_ptr<const Plan> SizedPlans::plan(const std::vector<ValueType>& input
   auto sized = ranged().at(inputs);
   if (!sized) return nullptr;
   auto plan = maker_.plan(sized->graph, choices, kernels_);
-  resizable_.add({std::move(*sized), plan, tuned, choices.caches, thread_count()});
+  resizable_.add({std::move(*sized), plan, tuned, choices.bindings, thread_count()});
   return plan;
 }
 
 std::shared_ptr<const Plan> SizedPlans::resized(const std::vector<ValueType>& inputs,
                                                 const PlanChoices& choices, const TunedSizes* tuned) {
   const auto symbols = ranged().symbols(inputs);
-  const auto from = symbols ? resizable_.nearest(*symbols, tuned, choices.caches, thread_count()) : nullptr;
+  const auto from = symbols ? resizable_.nearest(*symbols, tuned, choices.bindings, thread_count()) : nullptr;
   if (!from) return nullptr;
   auto resized = from->returned->take();
   if (!resized || !ranged().resize_again(from->graph, inputs, resized->nodes) ||

@@ -27,8 +27,8 @@ class SizedPlans {
 
   explicit SizedPlans(Maker maker) : maker_(std::move(maker)) {}
 
-  // With these choices, which are `tuned`'s but for the caches. It has its graph (Plan::has_graph) if that is
-  // asked for. Null where the sizes of inputs do not tell all others, or do not fit: the graph is to be
+  // With these choices, which are `tuned`'s but for the bindings. It has its graph (Plan::has_graph) if that
+  // is asked for. Null where the sizes of inputs do not tell all others, or do not fit: the graph is to be
   // inferred at these sizes then, which says what is wrong.
   std::shared_ptr<const Plan> plan(const std::vector<ValueType>& inputs, const PlanChoices& choices,
                                    const std::shared_ptr<const TunedSizes>& tuned, bool with_graph);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "vernier/base/error.h"
 #include "vernier/exec/device/replay.h"
 #include "vernier/exec/device/stream.h"
 
@@ -20,6 +21,20 @@ class Device {
   // Aligned to at least 256 bytes; what is in it is not defined. Throws OutOfMemory.
   virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
   virtual std::unique_ptr<Stream> stream() = 0;
+  // A queue of the caller's, made with the library of the device (a CUstream), as a stream. The queue
+  // outlives it. Throws unsupported where the device has no such queues.
+  virtual std::unique_ptr<Stream> adopt(void* /*queue*/) {
+    throw unsupported("{} works in the order of no queue but its own", name());
+  }
+  // Whether kernels and copies of the device reach this address, whoever of the process allocated memory
+  // there.
+  virtual bool reaches(const void* /*address*/) const { return host_visible(); }
+  // Copies now: each side is memory of the device or of the host. Throws what went wrong.
+  void copy(const void* from, void* to, size_t bytes) {
+    const auto stream = this->stream();
+    stream->copy(from, to, bytes);
+    stream->wait_on_host(stream->record());
+  }
   // How many streams serve a session best.
   virtual int stream_count() const = 0;
   // Gives the size of the caches between its kernels and its memory, which trials flush; 0 where there is

@@ -29,13 +29,18 @@ Tensor ResidentCache::rows(int64_t count) const {
 }
 
 Tensor ResidentCache::read(int64_t count) const {
-  Tensor dense(element_, dims_of(count));
-  const size_t bytes = bytes_of(element_, {count, dims_.back()}),
-               step = bytes_of(element_, {dims_[dims_.size() - 2], dims_.back()});
+  return dense_rows(device_, element_, dims_of(count), dims_[dims_.size() - 2], memory_->address());
+}
+
+Tensor dense_rows(Device& device, ElementType element, const Dims& dims, int64_t capacity,
+                  const void* memory) {
+  Tensor dense(element, dims);
   if (dense.byte_size() == 0) return dense;
-  const auto stream = device_.stream();
+  const size_t bytes = bytes_of(element, {dims[dims.size() - 2], dims.back()}),
+               step = bytes_of(element, {capacity, dims.back()});
+  const auto stream = device.stream();
   auto* to = static_cast<std::byte*>(dense.mutable_raw());
-  const std::byte* from = memory_->address();
+  const auto* from = static_cast<const std::byte*>(memory);
   for (size_t at = 0; at < dense.byte_size(); at += bytes, from += step) stream->copy(from, to + at, bytes);
   stream->wait_on_host(stream->record());
   return dense;

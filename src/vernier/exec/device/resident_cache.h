@@ -6,6 +6,11 @@
 
 namespace vernier {
 
+// The first rows of a cache, whose memory has room for `capacity` in each […], copied to the host: `dims` are
+// […, rows, size]. No run uses the cache meanwhile.
+Tensor dense_rows(Device& device, ElementType element, const Dims& dims, int64_t capacity,
+                  const void* memory);
+
 class ResidentCache {
  public:
   // Memory for `dims` […, capacity, size]; what is in it is not defined. `device` outlives it. Throws
@@ -14,10 +19,10 @@ class ResidentCache {
 
   size_t bytes() const { return memory_->bytes(); }
   const std::byte* address() const { return memory_->address(); }
-  // The first rows of each […] as an input of runs that have the cache (RunOptions::caches). Where the host
+  // The first rows of each […] as an input of runs that have the cache (RunOptions::bindings). Where the host
   // does not see the memory of the device its elements cannot be read.
   Tensor rows(int64_t count) const;
-  // The same, copied to the host. No run uses the cache meanwhile.
+  // The same as dense_rows gives them.
   Tensor read(int64_t count) const;
 
  private:

@@ -35,13 +35,16 @@ class PlanMaker {
     const Graph& graph = *plan_.graph;
     for (size_t i = 0; i < graph.inputs.size(); ++i) plan_.inputs.push_back(input_slot(*graph.inputs[i], i));
     for (const auto& node : graph.nodes()) add_node(*node);
-    for (const Value* output : graph.outputs) plan_.outputs.push_back(output_slot(*output));
+    for (size_t i = 0; i < graph.outputs.size(); ++i)
+      plan_.outputs.push_back(output_slot(*graph.outputs[i], i));
     // An output that was not made in its cache goes there when nothing reads the past any more.
-    for (const CacheBinding& cache : plan_.choices.caches) {
+    for (const MemoryBinding& cache : plan_.choices.bindings) {
+      if (!cache.is_cache()) continue;
       SlotId& output = plan_.outputs[cache.output];
       if (slots_.at(output).operand.layout != Layout::kCache)
         output = slots_.copied_to_cache(*graph.outputs[cache.output], output, plan_.inputs[cache.input]);
     }
+    own_device_outputs();
     copy_inputs_first();
     schedule(plan_);
     plan_.unplaced = plan_.slots;
@@ -58,18 +61,36 @@ class PlanMaker {
   }
 
   SlotId input_slot(const Value& input, size_t index) {
-    for (const CacheBinding& cache : plan_.choices.caches) {
-      if (cache.input == index) return slots_.add_cache(input, cache);
+    for (const MemoryBinding& binding : plan_.choices.bindings) {
+      if (binding.input == index && binding.is_cache()) return slots_.add_cache(input, binding);
     }
-    return slots_.add(input, Slot::Home::kInput);
+    return slots_.add(input, Slot::Home::kInput, Layout::kPlain, plan_.device_of_input(index));
   }
 
-  SlotId output_slot(const Value& output) {
-    const CacheBinding* cache = plan_.cache_of(output);
+  SlotId output_slot(const Value& output, size_t index) {
+    const MemoryBinding* cache = plan_.cache_of(output);
     const SlotId made = cache == nullptr ? kNoSlot : slots_.find_any(output);
     const bool is_there = made != kNoSlot && slots_.at(made).operand.layout == Layout::kCache &&
                           slots_.at(made).storage == slots_.at(plan_.inputs[cache->input]).storage;
-    return is_there ? made : slots_.in(output, Layout::kPlain, cache == nullptr ? kHost : cache->device);
+    return is_there ? made : slots_.in(output, Layout::kPlain, plan_.device_of_output(index));
+  }
+
+  // The memory of an output on a device is the caller's: what lies in other memory, such as an input, a
+  // constant or another output, is copied there.
+  void own_device_outputs() {
+    std::set<SlotId> taken;
+    for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+      SlotId& id = plan_.outputs[i];
+      const Slot& lies = slots_.at(id);
+      if (lies.device == kHost || lies.operand.layout == Layout::kCache) continue;
+      if (!lies.known)
+        throw unsupported("output '{}' cannot lie on a device: only running tells its sizes",
+                          lies.value->name)
+            .advise("bind memory of the CPU, or none");
+      const bool owned = slots_.at(lies.storage).home == Slot::Home::kArena && plan_.fills_storage(id) &&
+                         taken.insert(lies.storage).second;
+      if (!owned) id = slots_.copied_within(*plan_.graph->outputs[i], id);
+    }
   }
 
   void add_node(const Node& node) {
@@ -219,11 +240,25 @@ void Plan::renew() {
 Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 
-const CacheBinding* Plan::cache_of(const Value& output) const {
-  const auto found = std::find_if(choices.caches.begin(), choices.caches.end(), [&](const auto& cache) {
-    return graph->outputs[cache.output]->name == output.name;
+const MemoryBinding* Plan::cache_of(const Value& output) const {
+  const auto found = std::find_if(choices.bindings.begin(), choices.bindings.end(), [&](const auto& binding) {
+    return binding.is_cache() && graph->outputs[binding.output]->name == output.name;
   });
-  return found == choices.caches.end() ? nullptr : &*found;
+  return found == choices.bindings.end() ? nullptr : &*found;
+}
+
+int Plan::device_of_input(size_t index) const {
+  for (const MemoryBinding& binding : choices.bindings) {
+    if (binding.input == index) return binding.device;
+  }
+  return kHost;
+}
+
+int Plan::device_of_output(size_t index) const {
+  for (const MemoryBinding& binding : choices.bindings) {
+    if (binding.output == index) return binding.device;
+  }
+  return kHost;
 }
 
 bool Plan::fills_storage(SlotId id) const {

@@ -112,12 +112,12 @@ void Placer::outlive_streams(std::vector<Lifetime>& lives) const {
   }
 }
 
-// Places outputs of the graph straight in the caller's memory, once; a part of something larger is copied.
+// Places outputs of the graph straight in the caller's memory, which lies on the same device, once; a part of
+// something larger is copied.
 void Placer::place_outputs() {
   for (const SlotId id : plan_.outputs) {
     Slot& root = slot(slot(id).storage);
-    if (root.home == Slot::Home::kArena && root.device == kHost && root.operand.layout == Layout::kPlain &&
-        plan_.fills_storage(id))
+    if (root.home == Slot::Home::kArena && root.operand.layout == Layout::kPlain && plan_.fills_storage(id))
       root.home = Slot::Home::kOutput;
   }
   for (Slot& each : plan_.slots) each.home = slot(each.storage).home;

@@ -13,7 +13,7 @@ constexpr const char* kInQuarantine =
 void offer_caches(const Node& node, const std::vector<SlotId>& found, const Plan& plan,
                   KernelRequest& request) {
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    const CacheBinding* cache = node.outputs[i] == nullptr ? nullptr : plan.cache_of(*node.outputs[i]);
+    const MemoryBinding* cache = node.outputs[i] == nullptr ? nullptr : plan.cache_of(*node.outputs[i]);
     if (cache == nullptr) continue;
     const Operand& past = plan.slots[static_cast<size_t>(plan.inputs[cache->input])].operand;
     if (std::count(found.begin(), found.end(), plan.inputs[cache->input]) == 1 &&
@@ -51,7 +51,7 @@ std::optional<KernelRequest> request_at(const Node& node, const std::vector<Slot
     if (output != nullptr && !operand) return std::nullopt;
     request.outputs.push_back(std::move(operand));
   }
-  if (!plan.choices.caches.empty()) offer_caches(node, found, plan, request);
+  if (!plan.choices.bindings.empty()) offer_caches(node, found, plan, request);
   return request;
 }
 

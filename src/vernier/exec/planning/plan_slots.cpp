@@ -68,7 +68,7 @@ SlotId PlanSlots::add(const Value& value, Slot::Home home, Layout layout, int de
   return id;
 }
 
-SlotId PlanSlots::add_cache(const Value& input, const CacheBinding& binding) {
+SlotId PlanSlots::add_cache(const Value& input, const MemoryBinding& binding) {
   const SlotId id = add(input, Slot::Home::kInput, Layout::kCache, binding.device);
   Operand& cache = at(id).operand;
   cache.capacity = binding.capacity;
@@ -160,7 +160,8 @@ SlotId PlanSlots::copied_to_cache(const Value& value, SlotId from, SlotId past) 
 
 // Between two accelerators it goes by way of the host.
 SlotId PlanSlots::copied(const Value& value, SlotId from, int device) {
-  if (at(from).device != kHost && device != kHost) from = copied(value, from, kHost);
+  if (at(from).device != kHost && device != kHost && at(from).device != device)
+    from = copied(value, from, kHost);
   Step step;
   step.copies = true;
   step.device = std::max(at(from).device, device);

@@ -34,11 +34,13 @@ class PlanSlots {
   SlotId in(const Value& value, Layout layout, int device = kHost);
   SlotId plain(const Value& value) { return in(value, Layout::kPlain); }
   // An input in memory for so many rows. Both this and the next throw bad_input if there is no room.
-  SlotId add_cache(const Value& input, const CacheBinding& cache);
+  SlotId add_cache(const Value& input, const MemoryBinding& cache);
   // The value in the memory of that input.
   SlotId add_in_cache(const Value& value, SlotId past);
   // The same, by a step that copies it there from where it lies plain on the same device.
   SlotId copied_to_cache(const Value& value, SlotId from, SlotId past);
+  // The value once more, in memory of its own on the same device.
+  SlotId copied_within(const Value& value, SlotId from) { return copied(value, from, at(from).device); }
   // An output of the node is a part of what lies plain in `base`, from `offset` bytes on.
   void view(SlotId base, const Node& node, size_t output, size_t offset);
   // `other` is what `value` is.

@@ -41,7 +41,7 @@ std::unique_ptr<Replay> Execution::capture(const ReplaySegment& segment, std::st
   return plan_->devices[static_cast<size_t>(first.device)]->capture(
       *stream_of(first),
       [&] {
-        for (size_t i = segment.first; i < segment.end; ++i) run_kernel(plan_->steps[i]);
+        for (size_t i = segment.first; i < segment.end; ++i) enqueue(plan_->steps[i]);
       },
       reason);
 }

@@ -8,11 +8,10 @@ namespace {
 
 // Why the step is part of no segment; empty if it may be part of one.
 std::string refusal(const Plan& plan, const Step& step) {
-  const auto device_of = [&](SlotId id) {
-    return plan.devices[static_cast<size_t>(plan.slots[static_cast<size_t>(id)].device)]->name();
-  };
-  if (step.copies)
-    return fmt::format("a copy from {} to {}", device_of(step.inputs[0]), device_of(step.outputs[0]));
+  const auto device_of = [&](SlotId id) { return plan.slots[static_cast<size_t>(id)].device; };
+  const auto name_of = [&](SlotId id) { return plan.devices[static_cast<size_t>(device_of(id))]->name(); };
+  if (step.copies && device_of(step.inputs[0]) != device_of(step.outputs[0]))
+    return fmt::format("a copy from {} to {}", name_of(step.inputs[0]), name_of(step.outputs[0]));
   if (step.stream == kCallersThread) {
     const std::string& why = step.refusal.empty() ? step.reason : step.refusal;
     return fmt::format("'{}' runs on the CPU{}{}",

@@ -5,8 +5,8 @@
 
 namespace vernier {
 
-// Steps from `first` to before `end`, in the order of the plan: kernels on one stream of a device that
-// captures, between which neither the host nor another stream has anything to do.
+// Steps from `first` to before `end`, in the order of the plan: kernels and copies within its memory on one
+// stream of a device that captures, between which neither the host nor another stream has anything to do.
 struct ReplaySegment {
   size_t first = 0, end = 0;
   std::vector<SlotId> memory = {};  // the slots that own the memory which they use, each once

@@ -45,7 +45,7 @@ void check_driver(const DriverApi& api, Status status, const std::string& what) 
   if (status != kSuccess) throw internal_error("CUDA: {}: {}", what, text_of(api, status));
 }
 
-Context::Context(const DriverApi& api, int ordinal) : api_(api) {
+Context::Context(const DriverApi& api, int ordinal) : api_(api), ordinal_(ordinal) {
   require_device(ordinal);
   DeviceNumber device = 0;
   check_driver(api, api.device(&device, ordinal), "asking for the GPU");
@@ -77,6 +77,19 @@ void Context::require_device(int ordinal) {
                           : count == 0      ? "there is none"
                                             : fmt::format("there are {}, counted from 0", count);
   throw unsupported("--cuda: no GPU number {}: {}", ordinal, why).advise("--cpu needs no GPU");
+}
+
+Context::Place Context::place_of(const void* address) const {
+  const auto at = reinterpret_cast<DevicePointer>(address);
+  unsigned type = 0;
+  int ordinal = -1;
+  // The driver calls addresses invalid that it does not know, as those of malloc.
+  if (api_.pointer_attribute(&type, kMemoryType, at) != kSuccess) return Place::kElsewhere;
+  if (type == kHostMemory) return Place::kPinned;
+  const bool is_here = type == kDeviceMemory &&
+                       api_.pointer_attribute(&ordinal, kDeviceOrdinal, at) == kSuccess &&
+                       ordinal == ordinal_;
+  return is_here ? Place::kGpu : Place::kElsewhere;
 }
 
 void Context::use() const {

@@ -29,6 +29,10 @@ class Context {
 
   const DriverApi& api() const { return api_; }
   const DeviceFacts& facts() const { return facts_; }
+  // Where an address lies, as the driver knows it: in memory of this GPU, in pinned memory of the host, or
+  // elsewhere.
+  enum class Place : uint8_t { kGpu, kPinned, kElsewhere };
+  Place place_of(const void* address) const;
   // Makes it the context of the calling thread, which every call of the driver needs. Throws where the device
   // is lost.
   void use() const;
@@ -42,6 +46,7 @@ class Context {
 
   const DriverApi& api_;
   DeviceFacts facts_;
+  int ordinal_;
   ContextHandle handle_ = nullptr;
   mutable std::atomic<bool> lost_ = false;
   mutable std::mutex mutex_;

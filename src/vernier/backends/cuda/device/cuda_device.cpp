@@ -29,6 +29,10 @@ std::unique_ptr<Stream> CudaDevice::stream() {
   return std::make_unique<CudaStream>(*this);
 }
 
+std::unique_ptr<Stream> CudaDevice::adopt(void* queue) {
+  return std::make_unique<CudaStream>(*this, static_cast<StreamHandle>(queue));
+}
+
 std::shared_ptr<const Buffer> CudaDevice::resident(const std::shared_ptr<const PackedForm>& content) {
   const std::lock_guard lock(residents_mutex_);
   std::erase_if(residents_, [](const auto& each) { return each.second.expired(); });
@@ -41,9 +45,7 @@ std::shared_ptr<const Buffer> CudaDevice::resident(const std::shared_ptr<const P
     std::unique_ptr<Buffer> buffer;
   };
   const auto made = std::make_shared<Resident>(Resident{content, allocate(content->size())});
-  const auto stream = this->stream();
-  stream->copy(content->content().data(), made->buffer->address(), content->size());
-  stream->wait_on_host(stream->record());
+  copy(content->content().data(), made->buffer->address(), content->size());
   std::shared_ptr<const Buffer> buffer(made, made->buffer.get());
   residents_[content.get()] = buffer;
   return buffer;
@@ -56,6 +58,16 @@ bool CudaDevice::owns(const void* address) const {
   if (next == buffers_.begin()) return false;
   --next;
   return at < next->first + next->second;
+}
+
+// The driver is asked about memory that is not ours.
+Context::Place CudaDevice::place_of(const void* address) const {
+  return owns(address) ? Context::Place::kGpu : context_.place_of(address);
+}
+
+bool CudaDevice::reaches(const void* address) const {
+  context_.use();
+  return place_of(address) == Context::Place::kGpu;
 }
 
 void CudaDevice::add(const std::byte* address, size_t bytes) {

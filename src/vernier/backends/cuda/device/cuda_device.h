@@ -29,6 +29,8 @@ class CudaDevice : public Device {
   bool host_visible() const override { return false; }
   std::unique_ptr<Buffer> allocate(size_t bytes) override;
   std::unique_ptr<Stream> stream() override;
+  std::unique_ptr<Stream> adopt(void* queue) override;
+  bool reaches(const void* address) const override;
   // One: kernels fill the device one after the other.
   int stream_count() const override { return 1; }
 
@@ -46,8 +48,7 @@ class CudaDevice : public Device {
   std::shared_ptr<const Buffer> resident(const std::shared_ptr<const PackedForm>& content);
 
   // For streams and buffers of the device.
-  // Whether this is an address in memory of the device.
-  bool owns(const void* address) const;
+  Context::Place place_of(const void* address) const;
   void add(const std::byte* address, size_t bytes);
   void remove(const std::byte* address);
   void add(CudaStream& stream);
@@ -58,6 +59,8 @@ class CudaDevice : public Device {
   ReadyGraph stale_or(ReadyGraph graph, const KernelNames& kernels);
 
  private:
+  bool owns(const void* address) const;
+
   const Context& context_;
   const bool captures_;
   const std::string name_ = "cuda";

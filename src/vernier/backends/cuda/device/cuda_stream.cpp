@@ -20,9 +20,24 @@ void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
 }  // namespace
 
 CudaStream::CudaStream(CudaDevice& device)
-    : device_(device), context_(device.context()), staging_(context_), faults_(context_) {
+    : device_(device), context_(device.context()), adopted_(false), staging_(context_), faults_(context_) {
   context_.use();
   context_.check(context_.api().create_stream(&handle_, kNonBlockingStream), "making a stream");
+  make_events();
+}
+
+CudaStream::CudaStream(CudaDevice& device, StreamHandle queue)
+    : device_(device),
+      context_(device.context()),
+      adopted_(true),
+      handle_(queue),
+      staging_(context_),
+      faults_(context_) {
+  context_.use();
+  make_events();
+}
+
+void CudaStream::make_events() {
   events_.resize(kEvents);
   for (EventHandle& event : events_)
     context_.check(context_.api().create_event(&event, kEventWithoutTiming), "making an event");
@@ -31,11 +46,11 @@ CudaStream::CudaStream(CudaDevice& device)
 
 CudaStream::~CudaStream() {
   device_.remove(*this);
-  context_.api().synchronize_stream(handle_);
+  if (!adopted_) context_.api().synchronize_stream(handle_);
   kept_.clear();
   released_.clear();
   for (const EventHandle event : events_) context_.api().destroy_event(event);
-  context_.api().destroy_stream(handle_);
+  if (!adopted_) context_.api().destroy_stream(handle_);
 }
 
 void CudaStream::wait(Event event) {
@@ -59,13 +74,20 @@ Event CudaStream::record() {
 void CudaStream::copy(const void* from, void* to, size_t bytes) {
   if (bytes == 0 || device_.injected_faults().strikes(DeviceFault::Kind::kDropCopy)) return;
   attempt([&] {
-    const bool from_device = device_.owns(from), to_device = device_.owns(to);
+    using Place = Context::Place;
+    const Place left = device_.place_of(from), right = device_.place_of(to);
     const auto source = reinterpret_cast<DevicePointer>(from), target = reinterpret_cast<DevicePointer>(to);
-    if (from_device && to_device)
-      context_.check(context_.api().device_to_device(target, source, bytes, handle_), "a copy on the GPU");
-    else if (to_device)
+    const DriverApi& api = context_.api();
+    if (left != Place::kGpu && right == Place::kGpu) device_.deliver(from, bytes);
+    if (left == Place::kGpu && right == Place::kGpu)
+      context_.check(api.device_to_device(target, source, bytes, handle_), "a copy on the GPU");
+    else if (left == Place::kPinned && right == Place::kGpu)
+      context_.check(api.host_to_device(target, from, bytes, handle_), "a copy to the GPU");
+    else if (right == Place::kGpu)
       copy_to_device(static_cast<const std::byte*>(from), target, bytes);
-    else if (from_device)
+    else if (left == Place::kGpu && right == Place::kPinned)
+      context_.check(api.device_to_host(to, source, bytes, handle_), "a copy from the GPU");
+    else if (left == Place::kGpu)
       copy_to_host(source, static_cast<std::byte*>(to), bytes);
     else
       throw internal_error("a copy from memory of the host to memory of the host");
@@ -87,7 +109,6 @@ Staging::Block& CudaStream::take(size_t bytes) {
 }
 
 void CudaStream::copy_to_device(const std::byte* from, DevicePointer to, size_t bytes) {
-  device_.deliver(from, bytes);
   while (bytes > 0) {
     Staging::Block& block = take(bytes);
     const size_t part = std::min(bytes, block.bytes);

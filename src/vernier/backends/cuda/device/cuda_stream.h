@@ -18,12 +18,14 @@ struct Grid {
   bool operator==(const Grid&) const = default;
 };
 
-// Copies from and to memory of the host go through pinned memory. What is read back lies in the caller's
-// memory when the host has waited for it, or when a stream of the device copies from there. The host waits
-// inside copy() only where more is under way than pinned memory holds.
+// Copies from and to memory of the host go through pinned memory, unless that is pinned itself. What is read
+// back lies in the caller's memory when the host has waited for it, or when a stream of the device copies
+// from there. The host waits inside copy() only where more is under way than pinned memory holds.
 class CudaStream : public Stream {
  public:
   explicit CudaStream(CudaDevice& device);
+  // A queue of somebody else's, who outlives this: only waits and events are enqueued there.
+  CudaStream(CudaDevice& device, StreamHandle queue);
   // Does what is enqueued.
   ~CudaStream() override;
 
@@ -67,6 +69,7 @@ class CudaStream : public Stream {
   // good.
   static constexpr uint64_t kEvents = 256;
 
+  void make_events();
   EventHandle event(uint64_t value) const { return events_[value % kEvents]; }
   void copy_to_device(const std::byte* from, DevicePointer to, size_t bytes);
   void copy_to_host(DevicePointer from, std::byte* to, size_t bytes);
@@ -87,6 +90,7 @@ class CudaStream : public Stream {
 
   CudaDevice& device_;
   const Context& context_;
+  const bool adopted_;
   StreamHandle handle_ = nullptr;
   std::vector<EventHandle> events_;
   std::atomic<uint64_t> recorded_ = 0;

@@ -26,6 +26,9 @@ inline constexpr unsigned kNonBlockingStream = 1, kEventWithoutTiming = 2;
 // CUstreamCaptureMode: other threads may do what they want meanwhile.
 inline constexpr int kThreadLocalCapture = 1;
 inline constexpr unsigned kPortableMemory = 1, kMappedMemory = 2;
+// CUpointer_attribute, and CUmemorytype, which one of them gives.
+inline constexpr int kMemoryType = 2, kDeviceOrdinal = 9;
+inline constexpr unsigned kHostMemory = 1, kDeviceMemory = 2;
 
 // Name here, name in the library, result and arguments.
 #define VERNIER_CUDA_DRIVER_FUNCTIONS(F)                                                                 \
@@ -44,6 +47,7 @@ inline constexpr unsigned kPortableMemory = 1, kMappedMemory = 2;
   F(free, cuMemFree_v2, Status(DevicePointer))                                                           \
   F(allocate_host, cuMemHostAlloc, Status(void**, size_t, unsigned))                                     \
   F(free_host, cuMemFreeHost, Status(void*))                                                             \
+  F(pointer_attribute, cuPointerGetAttribute, Status(void*, int, DevicePointer))                         \
   F(host_to_device, cuMemcpyHtoDAsync_v2, Status(DevicePointer, const void*, size_t, StreamHandle))      \
   F(device_to_host, cuMemcpyDtoHAsync_v2, Status(void*, DevicePointer, size_t, StreamHandle))            \
   F(device_to_device, cuMemcpyDtoDAsync_v2, Status(DevicePointer, DevicePointer, size_t, StreamHandle))  \

@@ -12,7 +12,8 @@ constexpr std::pair<DeviceFault::Kind, const char*> kNames[] = {
     {DeviceFault::Kind::kDropWait, "drop-wait"},
     {DeviceFault::Kind::kDropCopy, "drop-copy"},
     {DeviceFault::Kind::kStaleReplay, "stale-replay"},
-    {DeviceFault::Kind::kWrongTactic, "wrong-tactic"}};
+    {DeviceFault::Kind::kWrongTactic, "wrong-tactic"},
+    {DeviceFault::Kind::kLoseDevice, "lose-device"}};
 
 }  // namespace
 

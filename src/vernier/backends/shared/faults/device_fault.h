@@ -17,10 +17,11 @@ struct DeviceFault {
     kFreeEarly,    // memory that is to be released is freed at once
     kStaleReplay,  // what was captured before, by the same kernels, is replayed at its old addresses
     kWrongTactic,  // the first element of what a kernel of a tactic makes is wrong
+    kLoseDevice,   // a kernel does what no device recovers from: nothing works there any more
   };
   Kind kind = Kind::kDropWait;
   // Counts, from 0 and among all of the device, the waits, copies or releases, the captures of kernels that
-  // were captured before, or the kernels of the tactic.
+  // were captured before, the kernels of the tactic, or the runs of kernels.
   size_t index = 0;
 };
 
