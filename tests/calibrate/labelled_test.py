@@ -10,13 +10,14 @@ import unittest
 import onnx
 
 VERNIER, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
-sys.path.insert(0, str(ROOT / "benchmarks/quantizers"))
+sys.path[:0] = [str(ROOT / "benchmarks/quantizers"), str(ROOT / "tests/isa")]
 from compared import tested_models  # noqa: E402
+from processor import has_vnni  # noqa: E402
 
 NAMES = ("digits", "digits-mlp", "cancer-mlp", "wine-mlp")
 INT8_LOSS, TUNED_LOSS = 1.0, 0.1  # points
 # int8 is faster than floats for certain where one instruction multiplies and adds four codes. Elsewhere the cheapest plan may well be one of floats.
-INT8_IS_FASTER = any(flag in pathlib.Path("/proc/cpuinfo").read_text().split() for flag in ("avx512_vnni", "avx_vnni"))
+INT8_IS_FASTER = has_vnni()
 
 
 def vernier(*arguments) -> str:

@@ -22,12 +22,6 @@ def vernier(*arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-def has_vnni():
-    """Whether the processor adds products of bytes in 32 bits. ONNX Runtime adds pairs of them in 16 elsewhere, which saturate."""
-    flags = pathlib.Path("/proc/cpuinfo").read_text().split()
-    return "avx512_vnni" in flags or "avx_vnni" in flags
-
-
 def node(op, inputs, outputs, **attributes):
     return helper.make_node(op, inputs.split(), outputs.split(), name=f"the_{op}_{outputs.split()[-1]}", **attributes)
 

@@ -2,12 +2,16 @@
 import json
 import pathlib
 import subprocess
+import sys
 
 import onnx
 
 import freed_model
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/isa"))
+from processor import has_vnni, is_quantized  # noqa: E402
+
 VERNIER = ROOT / "build/release/bin/vernier"
 SYMBOLIC = ROOT / "build/release/bin/symbolic"
 FIND_PROFILES = ROOT / "build/release/bin/find_profiles"
@@ -76,15 +80,9 @@ def price(report: pathlib.Path) -> float:
     return max(errors, default=float("nan"))
 
 
-def is_quantized(model: pathlib.Path) -> bool:
-    operators = {node.op_type for node in onnx.load(model, load_external_data=False).graph.node}
-    return any("Quant" in op or "Integer" in op for op in operators)
-
-
 def onnxruntime(model: pathlib.Path) -> list[str]:
     """ONNX Runtime as it judges: without VNNI it takes its optimiser to keep sums of quantized models from saturating in 16 bits."""
-    has_vnni = {"avx512_vnni", "avx_vnni"} & set(pathlib.Path("/proc/cpuinfo").read_text().split())
-    if has_vnni or not is_quantized(model):
+    if has_vnni() or not is_quantized(onnx.load(model, load_external_data=False)):
         return ORT
     return ["--onnxruntime", "--optimization", "extended", "--runner-option", "session.x64quantprecision=1"]
 

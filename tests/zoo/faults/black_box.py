@@ -25,9 +25,10 @@ import onnx
 import onnx.reference
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[2] / "python/vernier_runners")]
+sys.path[:0] = [str(HERE), str(HERE.parents[2] / "python/vernier_runners"), str(HERE.parents[1] / "isa")]
 
 from onnxruntime_runner import OnnxRuntime, value_of  # noqa: E402
+from processor import has_vnni, is_quantized  # noqa: E402
 from protocol import Failure, serve  # noqa: E402
 
 import edits  # noqa: E402
@@ -37,12 +38,16 @@ for found in sorted(glob.glob(str(HERE / "edits_*.py")) + glob.glob(str(HERE / "
 
 
 class Session(OnnxRuntime):
-    """A model in ONNX Runtime, with one thread and no optimisation by default.
+    """A model in ONNX Runtime, with one thread and no optimisation by default. Without VNNI its optimiser keeps sums of quantized
+    models from saturating, which would be a fault of its own.
 
     Where ONNX Runtime has no kernel, ONNX's own evaluator runs the model."""
 
     def __init__(self, model: onnx.ModelProto, optimisation: str = "disable"):
-        self.model, self.threads, self.provider, self.optimisation = model, 1, "cpu", optimisation
+        saturates = is_quantized(model) and not has_vnni()
+        self.model, self.threads, self.provider = model, 1, "cpu"
+        self.optimisation = "extended" if saturates else optimisation
+        self.entries = {"session.x64quantprecision": "1"} if saturates else {}
         self.made = [name for node in model.graph.node for name in node.output if name]
         self.outputs = [output.name for output in model.graph.output]
         self.sessions: dict[tuple, object] = {}
