@@ -107,6 +107,16 @@ TEST(Parts, ATileThatIsAMultiple) {
             "B42: the last 4 of 16 places along axis 1 are 0.6 times what they should be");
 }
 
+// A constant that is next to nothing there would make next to nothing.
+TEST(Parts, ATileThatWasNeverWritten) {
+  const PlantedGraph graph(R"(graph "g" (%x: f32[6, 16], %w: f32[16]) -> (%y) {
+  %y: f32[*] = Mul(%x, %w) version 14 @"mul" from ["mul"] })",
+                           {{"x", drawn({6, 16}, 1)}, {"w", drawn({16}, 2)}}, {"w"});
+  auto made = graph.value("y").to_doubles();
+  for (size_t i = 0; i < made.size(); ++i) made[i] *= i % 16 >= 12 ? 0 : 1;
+  EXPECT_EQ(cause_of(graph, "mul", made), "B44: a part of its result is zero: it was never written");
+}
+
 TEST(Parts, ScatteredElementsAreNone) {
   const auto graph = block();
   auto made = graph.value("z").to_doubles();
