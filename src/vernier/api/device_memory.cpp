@@ -30,7 +30,8 @@ DeviceMemory::DeviceMemory(const Engine& engine, std::string_view device, size_t
     : state_(guarded([&] {
         EngineDevice found = find_device(*engine.state_->engine, device);
         auto buffer = found.device->allocate(bytes);
-        return std::make_unique<api::DeviceMemoryState>(engine.state_, std::move(found), std::move(buffer));
+        return std::unique_ptr<api::DeviceMemoryState>(
+            new api::DeviceMemoryState{engine.state_, std::move(found), std::move(buffer)});
       })) {}
 DeviceMemory::DeviceMemory(DeviceMemory&&) noexcept = default;
 DeviceMemory& DeviceMemory::operator=(DeviceMemory&&) noexcept = default;

@@ -74,6 +74,11 @@ class Session(OnnxRuntime):
             return self.make_session(model.SerializeToString())
         except NoKernel:
             return onnx.reference.ReferenceEvaluator(model)
+        except Exception:
+            if not self.entries:
+                raise
+            self.optimisation, self.entries = "disable", {}  # its optimiser does not take every model
+            return self.make(added)
 
 
 class Engine:
