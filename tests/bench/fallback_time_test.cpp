@@ -85,5 +85,37 @@ TEST(FallbackTime, OfControlFlowIsWhatItsRegionsRunByTheReference) {
   EXPECT_LT(some.share, 1);
 }
 
+TEST(Profile, StepsInRegionsAreToldWithTheNodeAroundThem) {
+  Model model = parse_model(R"(model ir=10 opset "" 24 {
+graph "g" (%x: f32[8, 64], %trips: i64[]) -> (%y) {
+    const %yes = bool[] hex"01"
+    %a: f32[*] = Relu(%x) version 14 @"a" from ["a"]
+    %y: f32[*] = Loop(%trips, %yes, %a) version 24 @"loop" from ["loop"] regions {
+      body = graph "body" (%i: i64[], %t: bool[], %v: f32[*]) -> (%t, %next) {
+        %e: f32[*] = Exp(%v) version 13 @"e" from ["e"]
+        %next: f32[*] = Softmax(%e) {axis = 1} version 13 @"s" from ["s"]
+      }
+    }
+  }
+})");
+  ops::infer_types(*model.graph);
+  Session session(compile(model));
+  const Profile measured = profile(
+      session, {{"x", Tensor(ElementType::kFloat, {8, 64})}, {"trips", Tensor::scalar(int64_t{3})}}, 2);
+  std::set<std::string> inside;
+  for (const StepTime& step : measured.steps) {
+    const bool is_loop = step.nodes == std::vector<std::string>{"loop"};
+    EXPECT_EQ(step.inside.empty(), !is_loop);
+    double sum = 0;
+    for (const StepTime& each : step.inside) {
+      EXPECT_FALSE(each.kernel.empty());
+      inside.insert(each.nodes.begin(), each.nodes.end());
+      sum += each.milliseconds;
+    }
+    EXPECT_LE(sum, step.milliseconds * 1.5);
+  }
+  EXPECT_EQ(inside, (std::set<std::string>{"e", "s"}));
+}
+
 }  // namespace
 }  // namespace vernier

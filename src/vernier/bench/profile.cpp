@@ -38,11 +38,44 @@ StepTime describe(const Plan& plan, const Step& step, const WhenRun& when_run) {
   return result;
 }
 
+// Adds up the times of steps in regions, trip by trip: of each step around them and run.
+class TimesInside {
+ public:
+  void add(const ObservedStep& seen, const WhenRun& when_run, double milliseconds) {
+    if (!seen.step().is_settled() && !seen.step().node->regions.empty()) return;  // its steps are told
+    StepTime step = describe(seen.plan(), seen.step(), when_run);
+    const std::string key = fmt::format("{} {}", step.kernel, fmt::join(step.nodes, " "));
+    const auto [found, is_new] = places_.try_emplace(key, steps_.size());
+    if (is_new) {
+      steps_.push_back(std::move(step));
+      runs_.emplace_back();
+    }
+    now_.resize(steps_.size());
+    now_[found->second] += milliseconds;
+  }
+  void end_run() {
+    for (size_t i = 0; i < steps_.size(); ++i) runs_[i].push_back(now_[i]);
+    std::fill(now_.begin(), now_.end(), 0);
+  }
+  std::vector<StepTime> steps() const {
+    auto all = steps_;
+    for (size_t i = 0; i < all.size(); ++i) all[i].milliseconds = summarise(runs_[i]).p50;
+    return all;
+  }
+
+ private:
+  std::map<std::string, size_t> places_;
+  std::vector<StepTime> steps_;
+  std::vector<double> now_;
+  std::vector<std::vector<double>> runs_;
+};
+
 }  // namespace
 
 Profile profile(Session& session, const NamedData& inputs, size_t runs) {
   Profile result;
   std::vector<std::vector<double>> times, fallbacks;
+  std::vector<TimesInside> inside;
   std::vector<double> watched, unwatched;
   const auto plan = session.plan_with_graph(inputs);
   size_t at = 0;
@@ -52,12 +85,19 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
     when_run.by = by;
     if (by.empty()) when_run.by_reference += nanoseconds;
   };
+  observer.after_inside = [&](const ObservedStep& seen, int64_t nanoseconds) {
+    inside.resize(std::max(inside.size(), at + 1));
+    inside[at].add(seen, when_run, static_cast<double>(nanoseconds) * 1e-6);
+    when_run.by.clear();
+  };
   observer.after = [&](const ObservedStep& seen, int64_t nanoseconds) {
     if (at == result.steps.size()) {
       result.steps.push_back(describe(*plan, seen.step(), when_run));
       times.emplace_back();
       fallbacks.emplace_back();
     }
+    inside.resize(std::max(inside.size(), at + 1));
+    inside[at].end_run();
     fallbacks[at].push_back(static_cast<double>(when_run.by_reference) * 1e-6);
     times[at++].push_back(static_cast<double>(nanoseconds) * 1e-6);
     when_run = {};
@@ -73,6 +113,7 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
   for (size_t i = 0; i < times.size(); ++i) {
     result.steps[i].milliseconds = summarise(times[i]).p50;
     result.steps[i].fallback_ms = summarise(fallbacks[i]).p50;
+    result.steps[i].inside = inside[i].steps();
   }
   result.watched_ms = summarise(watched).p50;
   result.unwatched_ms = summarise(unwatched).p50;

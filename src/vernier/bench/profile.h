@@ -14,6 +14,9 @@ struct StepTime {
   double fallback_ms = 0;          // of it, by the reference: all, or what regions of control flow run so
   std::optional<StepWork> work;    // nothing where sizes are known only when it runs, and
                                    // on accelerators, whose peaks are not measured
+  // Steps in the regions of control flow, in the order in which they first ran, each with the time of all
+  // trips.
+  std::vector<StepTime> inside;
 };
 
 struct Profile {

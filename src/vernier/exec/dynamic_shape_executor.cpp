@@ -116,11 +116,14 @@ std::vector<Datum> DynamicShapeExecutor::run_region(const Plan& plan, const Grap
   auto& run = regions_[program->second];
   if (!run) run = std::make_unique<ProgramRun>(*program->second, region_memory_);
   Observer inside;
-  if (options.observer != nullptr) inside.made_when_run = options.observer->made_when_run;
+  if (options.observer != nullptr) {
+    inside.made_when_run = options.observer->made_when_run;
+    inside.after = inside.after_inside = options.observer->after_inside;
+  }
+  const bool is_watched = inside.made_when_run || inside.after;
   // Results that leave the node are detached from memory that lives only as long as its step.
-  return run->run(
-      inputs,
-      {.observer = inside.made_when_run ? &inside : nullptr, .stop = options.stop, .shares_inputs = true});
+  return run->run(inputs,
+                  {.observer = is_watched ? &inside : nullptr, .stop = options.stop, .shares_inputs = true});
 }
 
 const DynamicShapeExecutor::Kept& DynamicShapeExecutor::kept_by(NodeContent content, const Plan& plan,

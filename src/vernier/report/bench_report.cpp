@@ -55,12 +55,34 @@ std::vector<std::string> step_cells(const BenchReport::Step& step, double sum) {
           step.roofline ? step.roofline->limit : "-"};
 }
 
-std::string steps_text(const BenchReport& report, size_t max_steps) {
-  std::vector<size_t> order(report.steps.size());
+std::vector<size_t> longest_first(const std::vector<BenchReport::Step>& steps) {
+  std::vector<size_t> order(steps.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return report.steps[a].milliseconds > report.steps[b].milliseconds;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return steps[a].milliseconds > steps[b].milliseconds; });
+  return order;
+}
+
+// Lists the steps in the regions of control flow, of each node that has some.
+std::string inside_text(const BenchReport::Step& step, size_t max_steps) {
+  if (step.inside.empty()) return "";
+  TextTable table({"kernel", "nodes", "ms", "share"}, 2);
+  const auto order = longest_first(step.inside);
+  for (size_t i = 0; i < std::min(max_steps, order.size()); ++i) {
+    auto cells = step_cells(step.inside[order[i]], step.milliseconds);
+    cells.resize(4);
+    table.add(std::move(cells));
+  }
+  std::string text =
+      fmt::format("\ninside of '{}', in all trips of a run\n{}",
+                  printable(fmt::format("{}", fmt::join(step.nodes, ", ")), 60), table.text(2));
+  if (order.size() > max_steps)
+    text += fmt::format("  … and {} more (-v shows all)\n", order.size() - max_steps);
+  return text;
+}
+
+std::string steps_text(const BenchReport& report, size_t max_steps) {
+  const auto order = longest_first(report.steps);
   double sum = 0, fallback = 0, floor = 0;
   for (const auto& step : report.steps) {
     sum += step.milliseconds;
@@ -81,6 +103,7 @@ std::string steps_text(const BenchReport& report, size_t max_steps) {
                         floor, 100 * floor / sum, peak_text(report.peak));
   if (fallback > 0)
     text += fmt::format("  {:.4g} ms of it are computed by the reference, without a kernel\n", fallback);
+  for (const auto& step : report.steps) text += inside_text(step, max_steps);
   return text;
 }
 
@@ -193,12 +216,16 @@ std::string bench_json(const BenchReport& report) {
   if (report.decoding) root["decode"] = decoding_json(*report.decoding);
   if (!report.steps.empty()) {
     Json steps = Json::array();
-    for (const auto& step : report.steps)
+    for (const auto& step : report.steps) {
       steps.push_back({{"kernel", step.kernel},
                        {"nodes", step.nodes},
                        {"ms", step.milliseconds},
                        {"fallback_ms", step.fallback_ms},
                        {"roofline", roofline_json(step)}});
+      for (const auto& each : step.inside)
+        steps.back()["inside"].push_back(
+            {{"kernel", each.kernel}, {"nodes", each.nodes}, {"ms", each.milliseconds}});
+    }
     root["profile"] = {{"steps", steps},
                        {"watched_ms", report.watched_ms},
                        {"unwatched_ms", report.unwatched_ms},

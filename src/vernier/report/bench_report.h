@@ -43,6 +43,7 @@ struct BenchReport {
       std::string limit;    // "compute" or "memory"
     };
     std::optional<Roofline> roofline = {};  // nothing where sizes are known only when it runs
+    std::vector<Step> inside = {};          // steps in the regions of control flow, all trips together
   };
   // Holds what the machine was measured to do at best.
   struct Peak {

@@ -20,6 +20,8 @@ void add_profile(BenchReport& report, Session& session, const NamedData& inputs)
   for (const StepTime& step : measured.steps) {
     auto& row = report.steps.emplace_back(
         BenchReport::Step{step.kernel, step.nodes, step.milliseconds, step.fallback_ms});
+    for (const StepTime& each : step.inside)
+      row.inside.push_back({each.kernel, each.nodes, each.milliseconds});
     if (!step.work) continue;
     const Roofline roof = roofline(*step.work, peak);
     row.roofline = {step.work->flops, step.work->bytes, roof.floor_ms, roof.memory ? "memory" : "compute"};

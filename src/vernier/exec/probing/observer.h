@@ -48,6 +48,8 @@ struct Observer {
   // After each step, when its outputs are there, and what it took without the observers. An output may lie
   // where an input was (Kernel::in_place), which is lost then: who wants inputs asks before.
   std::function<void(const ObservedStep&, int64_t nanoseconds)> after;
+  // The same as `after`, of each step in regions of control flow, before the step around it.
+  std::function<void(const ObservedStep&, int64_t nanoseconds)> after_inside;
   // Each step without a kernel in its plan, those in regions of control flow, too, and by what it ran: the
   // name of the kernel that was made for its sizes, kByView, kByInference, or nothing where it ran with its
   // reference semantics. A node with regions is not told itself, but what runs in them is.
