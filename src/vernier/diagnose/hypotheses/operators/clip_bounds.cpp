@@ -114,7 +114,8 @@ std::optional<std::pair<double, double>> both_bounds(const Member& clip) {
   return range > 0 && std::isfinite(range) ? std::optional(bounds) : std::nullopt;
 }
 
-// What is beyond a bound comes back from it, or in at the other one; or nothing is cut off, but saturates.
+// Proposes that elements beyond a bound come back from it, or in at the other one, or that nothing is cut off
+// but saturates.
 void propose_other_ends(const Member& clip, std::vector<Proposal>& proposals) {
   const auto bounds = both_bounds(clip);
   if (!bounds || !is_float(clip.in(0).type())) return;

@@ -174,7 +174,7 @@ void propose_slice(const Variations& variations) {
 
 // ---- CenterCropPad
 
-// What is cut off, or padded, is halved otherwise, or all of it lies at one end.
+// The part that is cut off, or padded, is halved otherwise, or all of it lies at one end.
 void propose_centre(const Variations& variations) {
   const Member& member = variations.member();
   const Dims &from = member.in(0).dims(), &to = member.out().dims();

@@ -81,7 +81,7 @@ void propose_blocks(int64_t length, const Propose& propose) {
   }
 }
 
-void propose_reduction(const Variations& variations, const Reduction& reduction,
+void propose_reduction(const Variations& variations, const ReducedIndex& reduction,
                        std::vector<Proposal>& proposals) {
   const Member& member = variations.member();
   const auto with_places = [&member, reduction](const Places& places, double factor) {
@@ -228,7 +228,7 @@ void propose_lost_tails(const Member& member, const FlaggedNode& flagged, const 
   if (member.is("GlobalAveragePool")) return propose_global_pool(variations);
   if (member.is("CumSum") && member.has(1)) return propose_restarts(variations);
   if (member.is("Conv")) propose_taps(variations);
-  for (const Reduction& reduction : reductions_of(member)) {
+  for (const ReducedIndex& reduction : reductions_of(member)) {
     if (reduction.length > 1) propose_reduction(variations, reduction, proposals);
   }
 }

@@ -8,8 +8,8 @@ namespace vernier {
 
 namespace {
 
-std::optional<Reduction> made(const Member& member, const std::vector<std::pair<size_t, int64_t>>& axes) {
-  Reduction reduction;
+std::optional<ReducedIndex> made(const Member& member, const std::vector<std::pair<size_t, int64_t>>& axes) {
+  ReducedIndex reduction;
   for (const auto& [operand, axis] : axes) {
     if (!member.has(operand)) return std::nullopt;
     const size_t counted = axis_of(axis, member.in(operand));
@@ -21,7 +21,7 @@ std::optional<Reduction> made(const Member& member, const std::vector<std::pair<
   return reduction;
 }
 
-std::optional<Reduction> of_product(const Member& member) {
+std::optional<ReducedIndex> of_product(const Member& member) {
   const Node& node = member.node();
   const bool quantized = member.is("QLinearMatMul");
   const size_t second = quantized ? 3 : 1;
@@ -32,7 +32,7 @@ std::optional<Reduction> of_product(const Member& member) {
   return made(member, {{0, -1}, {second, member.in(second).rank() == 1 ? -1 : -2}});
 }
 
-std::optional<Reduction> of_convolution(const Member& member) {
+std::optional<ReducedIndex> of_convolution(const Member& member) {
   const size_t weights = member.is("QLinearConv") ? 3 : 1;
   if (ops::integer_attribute(member.node(), "group") != 1) return std::nullopt;
   return made(member, {{0, 1}, {weights, 1}});
@@ -42,7 +42,7 @@ bool is_reduction(const Member& member) {
   return member.node().domain.empty() && member.op().compare(0, 6, "Reduce") == 0;
 }
 
-std::optional<Reduction> of_reduction(const Member& member) {
+std::optional<ReducedIndex> of_reduction(const Member& member) {
   std::vector<int64_t> axes =
       member.has(1) ? member.in(1).to_ints() : member.node().attribute<std::vector<int64_t>>("axes", {});
   if (axes.empty() && member.in(0).rank() == 1) axes = {0};
@@ -53,7 +53,7 @@ std::optional<Reduction> of_reduction(const Member& member) {
 }
 
 // Each index that is summed over, wherever the operands have it.
-std::vector<Reduction> of_equation(const Member& member) {
+std::vector<ReducedIndex> of_equation(const Member& member) {
   std::vector<size_t> ranks;
   for (const Tensor& operand : member.inputs()) ranks.push_back(operand.dims().size());
   const auto equation = ops::parse_einsum(member.node().attribute<std::string>("equation", {}), ranks);
@@ -64,14 +64,14 @@ std::vector<Reduction> of_equation(const Member& member) {
       axes[labels[axis]].emplace_back(operand, static_cast<int64_t>(axis));
   }
   for (const int label : equation.output) axes.erase(label);
-  std::vector<Reduction> reductions;
+  std::vector<ReducedIndex> reductions;
   for (const auto& [label, places] : axes) {
     if (const auto reduction = made(member, places)) reductions.push_back(*reduction);
   }
   return reductions;
 }
 
-std::optional<Reduction> only_reduction_of(const Member& member) {
+std::optional<ReducedIndex> only_reduction_of(const Member& member) {
   if (member.is("MatMul") || member.is("Gemm") || member.is("MatMulInteger") || member.is("QLinearMatMul"))
     return of_product(member);
   if (member.is("Conv") || member.is("QLinearConv")) return of_convolution(member);
@@ -85,10 +85,10 @@ std::optional<Reduction> only_reduction_of(const Member& member) {
 
 }  // namespace
 
-std::vector<Reduction> reductions_of(const Member& member) {
+std::vector<ReducedIndex> reductions_of(const Member& member) {
   if (member.is("Einsum")) return of_equation(member);
   const auto reduction = only_reduction_of(member);
-  return reduction ? std::vector{*reduction} : std::vector<Reduction>();
+  return reduction ? std::vector{*reduction} : std::vector<ReducedIndex>();
 }
 
 }  // namespace vernier

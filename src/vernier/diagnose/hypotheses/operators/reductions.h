@@ -6,7 +6,7 @@
 namespace vernier {
 
 // An index that is reduced: the axis of each operand that has it, all of which are as long.
-struct Reduction {
+struct ReducedIndex {
   std::vector<std::pair<size_t, size_t>> axes;  // operand, axis
   int64_t length = 0;
   bool divides = false;  // by the length
@@ -14,6 +14,6 @@ struct Reduction {
 
 // None where several axes are reduced as one, or the operator reduces nothing. Throws what attributes throw
 // that do not fit the operands.
-std::vector<Reduction> reductions_of(const Member& member);
+std::vector<ReducedIndex> reductions_of(const Member& member);
 
 }  // namespace vernier
