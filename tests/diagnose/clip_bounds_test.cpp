@@ -1,4 +1,6 @@
 // Bounds of a Clip that are lost, exchanged, others, or those from before; and one of a Relu.
+#include <cmath>
+
 #include "diagnose/planted_fault.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 
@@ -18,6 +20,10 @@ FaultyEngine reads_bounds(double low, double high) {
   };
 }
 
+FaultyEngine passes(double (*each)(double x)) {
+  return [each](const Model&, const NamedData& data) { return Tensors{mapped(data.at("x").tensor, each)}; };
+}
+
 std::string clip_of_attributes(double low, double high) {
   return of_floats("%x: f32[4, 8]",
                    fmt::format("Clip(%x) {{max = float {}, min = float {}}} version 6", high, low));
@@ -30,6 +36,21 @@ const std::vector<PlantedFault> kClipFaults = {
     {"LowerLost", "B32", clip(), reads_bounds(-1e6, 0.3), kBounds},
     {"FromBefore", "B32", clip(), reads_bounds(-0.6, 0.9), kBounds},
     {"Others", "B32", clip_of_attributes(0, 6), runs(clip_of_attributes(-0.5, 0.5), 6), {}, 6},
+    {"MirroredAbove", "B32", clip(), passes([](double x) { return x > 0.3 ? 0.6 - x : std::max(x, -0.2); }),
+     kBounds},
+    {"MirroredAtBoth", "B32", clip(),
+     passes([](double x) { return x > 0.3    ? 0.6 - x
+                                  : x < -0.2 ? -0.4 - x
+                                             : x; }), kBounds},
+    {"ComesInAtTheOther", "B32", clip(),
+     passes([](double x) { return x - 0.5 * std::floor((x + 0.2) / 0.5); }), kBounds},
+    {"Saturates", "B32", clip(), passes([](double x) { return 0.3 * std::tanh(x / 0.3); }), kBounds},
+    {"SaturatesBetweenBounds",
+     "B32",
+     clip_of_attributes(0, 6),
+     passes([](double x) { return 3 + 3 * std::tanh((x - 3) / 3); }),
+     {},
+     6},
     {"OfARelu", "B32", of_floats("%x: f32[4, 8]", "Relu(%x) version 14"), writes([](const Tensor& made) {
        return mapped(made, [](double value) { return std::min(value, 0.5); });
      })},

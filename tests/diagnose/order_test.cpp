@@ -1,5 +1,7 @@
 // Operators that are read as another opset defines them, that work along other axes, or take operands or
 // equals in another order.
+#include <cmath>
+
 #include "diagnose/planted_fault.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 
@@ -37,8 +39,71 @@ const std::vector<PlantedFault> kOpsetFaults = {
 };
 VERNIER_PLANTED(OpsetFaults, kOpsetFaults);
 
+// Integers or truth values that are compared.
+std::string compared(const char* op, const char* type = "i64") {
+  return fmt::format(
+      "graph \"g\" (%x: {}[12], %w: {}[12]) -> (%y) {{\n %y: bool[*] = {}(%x, %w) version 7 @\"n\" from "
+      "[\"n\"]\n}}",
+      type, type, op);
+}
+const NamedData kFewNumbers{{"x", integers({12}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3})},
+                            {"w", integers({12}, {1, 2, 5, 4, 5, 8, 7, 2, 9, 9, 2, 7})}};
+Tensor truths(const std::vector<double>& values) {
+  return Tensor::from_doubles(ElementType::kBool, {static_cast<int64_t>(values.size())}, values);
+}
+const NamedData kTruths{{"x", truths({1, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1})},
+                        {"w", truths({0, 1, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0})}};
+
 std::string two(const std::string& node, const char* a, const char* b) {
   return of_floats(fmt::format("%x: f32[{}], %w: f32[{}]", a, b), node);
+}
+
+std::string attention() {
+  return of_floats("%q: f32[1, 4, 5, 8], %k: f32[1, 2, 7, 8], %v: f32[1, 2, 7, 6]",
+                   "Attention(%q, %k, %v) version 23");
+}
+
+// Attention by the softmax of another axis, of heads that are all there.
+FaultyEngine normalises_along(const char* axis) {
+  return [axis](const Model&, const NamedData& data) {
+    NamedData all = data;
+    for (const char* name : {"k", "v"}) all[name] = taken(data.at(name).tensor, 1, {0, 0, 1, 1});
+    all["k"] = exchanged(all["k"].tensor, 2, 3);
+    all["c"] = floats({}, {1 / std::sqrt(8.0)});
+    const std::string by_hand = fmt::format(
+        "graph \"g\" (%q: f32[1, 4, 5, 8], %k: f32[1, 4, 8, 7], %v: f32[1, 4, 7, 6], %c: f32[]) -> (%y) {{\n"
+        " %s: f32[*] = MatMul(%q, %k) version 13 @\"s\" from [\"s\"]\n"
+        " %d: f32[*] = Mul(%s, %c) version 14 @\"d\" from [\"d\"]\n"
+        " %p: f32[*] = Softmax(%d) {{axis = {}}} version 13 @\"p\" from [\"p\"]\n"
+        " %y: f32[*] = MatMul(%p, %v) version 13 @\"n\" from [\"n\"]\n}}",
+        axis);
+    return outputs_of(parse_planted(by_hand, 23), all);
+  };
+}
+
+const std::string kHeads = two("MatMul(%x, %w) version 13", "2, 4, 5, 6", "2, 4, 6, 5");
+
+const std::vector<PlantedFault> kHeadFaults = {
+    {"SoftmaxOverQueries", "B31", attention(), normalises_along("2"), {}, 23},
+    {"SoftmaxOverHeads", "B31", attention(), normalises_along("1"), {}, 23},
+    {"NextHead", "B31", kHeads, reads("w", [](const Tensor& w) { return rolled(w, 1, 1); })},
+    {"HeadsOfTheOtherEnd", "B31", kHeads, reads("x", [](const Tensor& x) { return reversed(x, 1); })},
+    {"HeadsBeforeBatches", "B31", kHeads,
+     reads("w", [](const Tensor& w) { return exchanged(w, 0, 1).reshaped(w.dims()); })},
+};
+VERNIER_PLANTED(HeadFaults, kHeadFaults);
+
+const std::vector<PlantedFault> kTruthFaults = {
+    {"NotEqual", "B31", compared("Equal"),
+     writes([](const Tensor& y) { return mapped(y, [](double each) { return 1 - each; }); }), kFewNumbers},
+    {"NegatedOperand", "B31", compared("And", "bool"),
+     reads("w", [](const Tensor& w) { return mapped(w, [](double each) { return 1 - each; }); }), kTruths},
+};
+TEST(TruthFaults, AreFound) {  // there is no noise of truth values
+  for (const PlantedFault& fault : kTruthFaults) {
+    SCOPED_TRACE(fault.name);
+    expect_found(fault);
+  }
 }
 
 const std::vector<PlantedFault> kAxisFaults = {

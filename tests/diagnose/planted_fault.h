@@ -87,6 +87,25 @@ class Planted {
     }
   }
 
+  // Gives all causes that are proposed, in words.
+  std::vector<std::string> proposed() const {
+    const HypothesisContext context{*model_.graph, [this](const Value& value) { return find(value); },
+                                    nullptr};
+    std::vector<std::string> all;
+    const Members members(flagged_);
+    for (const Member& member : members.all()) {
+      for (const Hypothesis& hypothesis : hypotheses()) {
+        std::vector<Proposal> proposals;
+        try {
+          hypothesis.propose(member, flagged_, context, proposals);
+        } catch (const Error&) {  // the family cannot read the node
+        }
+        for (const Proposal& proposal : proposals) all.push_back(proposal.what);
+      }
+    }
+    return all;
+  }
+
   Reproduction reproduction() const {
     return reproduce(flagged_, {*model_.graph, [this](const Value& value) { return find(value); }, nullptr});
   }

@@ -50,6 +50,22 @@ const std::vector<PlantedFault> kFaults = {
        return outputs_of(other, sized);
      },
      kUneven},
+    {"AxesExchanged", "B34", resize(R"(mode = "linear")"),
+     reads("x", [](const Tensor& x) { return exchanged(x, 2, 3).reshaped(x.dims()); }), kUneven},
+    {"ScalesExchanged", "B34", resize(R"(mode = "linear")"),
+     [](const Model& model, const NamedData& data) {
+       NamedData other = data;
+       other["scales"] = floats({4}, {1, 1, 2.4, 1.7});
+       return Tensors{fitted(outputs_of(model, other).at(0), {1, 2, 8, 16})};
+     },
+     kUneven},
+    {"IntervalsOfTheInput", "B34", resize(R"(mode = "linear")"),
+     [](const Model& model, const NamedData& data) {
+       NamedData other = data;
+       other["scales"] = floats({4}, {1, 1, 8.0 / 4, 16.0 / 6});
+       return Tensors{fitted(outputs_of(model, other).at(0), {1, 2, 8, 16})};
+     },
+     kUneven},
     {"UpsampleHalfPixel", "B34", upsample("linear"), runs(resize(R"(mode = "linear")")), kTwice},
     {"GridCorners", "B34", grid("align_corners = 1"), runs(grid("align_corners = 0"))},
     {"GridBorder", "B34", grid(R"(padding_mode = "zeros")"), runs(grid(R"(padding_mode = "border")"))},

@@ -24,6 +24,24 @@ const std::string kReverse = of_floats("%x: f32[6, 4, 3], %l: i64[4]",
                                        "ReverseSequence(%x, %l) {time_axis = 0, batch_axis = 1} version 10");
 const NamedData kLengths{{"l", integers({4}, {6, 2, 3, 5})}};
 
+// Windows of 2 x 2 in images of 4 x 5.
+const std::string kColumns =
+    of_floats("%x: f32[1, 8, 12], %i: i64[2], %k: i64[2]", "Col2Im(%x, %i, %k) version 18");
+const NamedData kImage{{"i", integers({2}, {4, 5})}, {"k", integers({2}, {2, 2})}};
+
+// Every place is that of the last window which covers it.
+Tensors last_window(const Model&, const NamedData& data) {
+  const auto x = data.at("x").tensor.to_doubles();
+  std::vector<double> y(40);
+  for (size_t i = 0; i < y.size(); ++i) {
+    const size_t channel = i / 20, row = i / 5 % 4, column = i % 5;
+    const size_t window_row = std::min<size_t>(row, 2), window_column = std::min<size_t>(column, 3);
+    const size_t tap = (row - window_row) * 2 + column - window_column;
+    y[i] = x[(channel * 4 + tap) * 12 + window_row * 4 + window_column];
+  }
+  return {floats({1, 2, 4, 5}, y)};
+}
+
 const std::vector<PlantedFault> kFaults = {
     {"ColumnByColumn", "B31", kReshape,
      [](const Model&, const NamedData& data) {
@@ -75,6 +93,19 @@ const std::vector<PlantedFault> kFaults = {
            parse_planted(of_floats("%x: f32[2, 4, 4], %b: f32[1, 4]", "Add(%x, %b) version 14"), 18);
        return outputs_of(other, {{"x", data.at("x")}, {"b", data.at("b").tensor.reshaped({1, 4})}});
      }},
+    {"WindowsColumnByColumn", "B31", kColumns,
+     reads("x",
+           [](const Tensor& x) {
+             return permuted(x.reshaped({1, 8, 4, 3}), {0, 1, 3, 2}).reshaped(x.dims());
+           }),
+     kImage},
+    {"PlacesBeforeChannels", "B31", kColumns,
+     reads("x",
+           [](const Tensor& x) {
+             return permuted(x.reshaped({1, 4, 2, 12}), {0, 2, 1, 3}).reshaped(x.dims());
+           }),
+     kImage},
+    {"LastWindowStays", "B31", kColumns, last_window, kImage},
     {"NothingIsReversed", "B31", kReverse,
      [](const Model&, const NamedData& data) { return Tensors{data.at("x").tensor}; }, kLengths},
     {"PaddingIsReversed", "B38", kReverse,

@@ -19,6 +19,11 @@ const std::string kSlice = of_floats("%x: f32[4, 9], %s: i64[1], %e: i64[1], %a:
                                      "Slice(%x, %s, %e, %a, %p) version 13");
 const std::string kPad = of_floats("%x: f32[2, 5], %p: i64[4], %v: f32[]", "Pad(%x, %p, %v) version 13");
 
+const std::string kTuples = of_floats("%x: f32[5, 5, 3], %i: i64[4, 2]", "GatherND(%x, %i) version 13");
+const std::string kBatches =
+    of_floats("%x: f32[3, 4, 3], %i: i64[3, 2, 1]", "GatherND(%x, %i) {batch_dims = 1} version 13");
+const std::string kCentre = of_floats("%x: f32[5, 5], %s: i64[2]", "CenterCropPad(%x, %s) version 18");
+
 FaultyEngine scatters(const std::vector<double>& y) {
   return [y](const Model&, const NamedData&) { return Tensors{floats({static_cast<int64_t>(y.size())}, y)}; };
 }
@@ -65,6 +70,33 @@ const std::vector<PlantedFault> kIndexFaults = {
        return Tensors{floats({3, 2}, {u[0], u[1], x[2], u[3], u[4], x[5]})};
      },
      {{"i", integers({4, 2}, {0, 0, 0, 1, 2, 0, 2, 1})}}},
+    {"TuplesInReverse",
+     "B39",
+     kTuples,
+     reads("i", [](const Tensor& i) { return reversed(i, 1); }),
+     {{"i", integers({4, 2}, {0, 1, 2, 3, 4, 0, 1, 1})}}},
+    {"FirstOfBatches",
+     "B39",
+     kBatches,
+     reads("x",
+           [](const Tensor& x) {
+             return taken(x, 0, {0, 0, 0});
+           }),
+     {{"i", integers({3, 2, 1}, {0, 2, 2, 3, 1, 0})}}},
+    {"MiddleOneLater",
+     "B39",
+     kCentre,
+     [](const Model&, const NamedData& data) {
+       return Tensors{taken(taken(data.at("x").tensor, 0, {1, 2, 3, 4}), 1, {-1, -1, 0, 1, 2, 3, 4, -1})};
+     },
+     {{"s", integers({2}, {4, 8})}}},
+    {"CutAtTheEnd",
+     "B39",
+     kCentre,
+     [](const Model&, const NamedData& data) {
+       return Tensors{fitted(data.at("x").tensor, {3, 4})};
+     },
+     {{"s", integers({2}, {3, 4})}}},
     {"SliceLate", "B39", kSlice, runs(kSlice), slice_data(2, 7, 1)},
     {"SliceFarOff", "B39", kSlice,
      [](const Model&, const NamedData& data) {

@@ -75,6 +75,20 @@ const std::vector<PlantedFault> kFaults = {
     {"RecurrentTransposed", "B31", gru(""), reads("r", transposed_gates)},
     {"NoRecurrence", "B31", rnn(""),
      reads("r", [](const Tensor& r) { return mapped(r, [](double) { return 0; }); })},
+    {"ForgetsLess", "B31", lstm(""),
+     reads("b",
+           [](const Tensor& b) {
+             auto values = b.to_doubles();
+             for (size_t i = 0; i < values.size(); ++i) values[i] += i % 32 / 4 == 2 ? 1 : 0;
+             return floats(b.dims(), values);
+           })},
+    {"BiasOfOneGateLost", "B31", gru(""),
+     reads("b",
+           [](const Tensor& b) {
+             auto values = b.to_doubles();
+             for (size_t i = 0; i < values.size(); ++i) values[i] *= i / 4 % 3 == 2 ? 0 : 1;
+             return floats(b.dims(), values);
+           })},
     {"UpdateGateInverted", "B31", gru(""),
      [](const Model& model, const NamedData& data) {
        NamedData other = data;

@@ -57,6 +57,16 @@ const std::vector<PlantedFault> kFaults = {
     {"LastOfProduct", "B42", kProduct, reads("x", zero_but(1, 0, 64))},
     {"FirstBlockOfProduct", "B42", kProduct, reads("x", zero_but(1, 16, 70))},
     {"LastOfSum", "B42", kSum, reads("x", zero_but(1, 0, 32))},
+    {"EverySecondOfSum", "B42", kSum,
+     reads("x",
+           [](const Tensor& x) {
+             std::vector<int64_t> kept(37, -1);
+             for (size_t i = 0; i < kept.size(); i += 2) kept[i] = static_cast<int64_t>(i);
+             return taken(x, 1, kept);
+           })},
+    {"LastOfEquation", "B42",
+     of_floats("%x: f32[5, 37], %w: f32[37, 6]", "Einsum(%x, %w) {equation = \"ij,jk->ik\"} version 12"),
+     reads("x", zero_but(1, 0, 32))},
     {"LastOfMean", "B42", kMean, reads("x", zero_but(1, 0, 32))},
     {"LastOfMeanAndCount", "B42", kMean,
      [](const Model& model, const NamedData& data) {

@@ -32,6 +32,23 @@ bool computes_floats(const Member& member) {
          member.node().regions.empty() && is_float(member.declared_result()) && member.out().size() > 1;
 }
 
+// Truth values that are taken for their opposites, by a kernel for the opposite operator, or one that reads a
+// mask the other way.
+void propose_negations(const Variations& variations) {
+  const Member& member = variations.member();
+  const auto* def = ops::OpRegistry::instance().find(member.node());
+  if (def == nullptr || (def->traits & ops::kPointwise) == 0) return;
+  const auto negated = [](const Tensor& truth) {
+    return mapped(truth, [](double each) { return each == 0 ? 1 : 0; });
+  };
+  if (member.declared_result() == ElementType::kBool)
+    variations.add_result("its result is true where it should be false", negated);
+  for (size_t i = 0; i < member.input_count(); ++i) {
+    if (member.has(i) && member.in(i).type() == ElementType::kBool)
+      variations.add_operand(fmt::format("operand {} is taken for its opposite", i), i, negated);
+  }
+}
+
 void propose_of_result(const Variations& variations, const FlaggedNode& flagged) {
   const Member& member = variations.member();
   for (const Function& function : kFunctions)
@@ -72,8 +89,9 @@ void propose_of_operand(const Variations& variations, size_t operand) {
 void propose_added_functions(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                              std::vector<Proposal>& proposals) {
   constexpr int64_t kLarge = 1 << 20;  // elements
-  if (!computes_floats(member) || member.out().size() > kLarge) return;
   const Variations variations(member, flagged, 31, proposals);
+  propose_negations(variations);
+  if (!computes_floats(member) || member.out().size() > kLarge) return;
   propose_of_result(variations, flagged);
   for (size_t i = 0; i < std::min<size_t>(2, member.input_count()); ++i) {
     if (member.has(i) && is_float(member.in(i).type()) && !member.is_constant(i))

@@ -146,6 +146,24 @@ void set_hard_sigmoid(const Variations& variations) {
                         });
 }
 
+// A threshold that is subtracted, held, or compared with magnitudes.
+void use_threshold_otherwise(const Variations& variations) {
+  const Member& member = variations.member();
+  const auto threshold = static_cast<double>(ops::real_attribute(member.node(), "alpha"));
+  const auto add = [&](const char* what, double (*of)(double x, double threshold)) {
+    variations.add(what, [&member, of, threshold] {
+      return Tensors{mapped(member.in(0), [=](double x) { return of(x, threshold); })};
+    });
+  };
+  add("magnitudes are compared with its threshold",
+      [](double x, double threshold) { return std::abs(x) > threshold ? x : 0; });
+  if (threshold == 0) return;
+  add("what is above its threshold is less by it",
+      [](double x, double threshold) { return x > threshold ? x - threshold : 0; });
+  add("what is below its threshold becomes the threshold",
+      [](double x, double threshold) { return std::max(x, threshold); });
+}
+
 }  // namespace
 
 void propose_attribute_values(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
@@ -167,6 +185,7 @@ void propose_attribute_values(const Member& member, const FlaggedNode& flagged, 
     if (member.is(real.op)) set_real(Variations(member, flagged, real.failure, proposals), flagged, real);
   }
   if (member.is("HardSigmoid")) set_hard_sigmoid(Variations(member, flagged, 31, proposals));
+  if (member.is("ThresholdedRelu")) use_threshold_otherwise(Variations(member, flagged, 31, proposals));
 }
 
 }  // namespace vernier

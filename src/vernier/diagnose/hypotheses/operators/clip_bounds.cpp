@@ -1,8 +1,10 @@
 // B32: a bound of a Clip, Relu or HardSigmoid is lost, or another one.
 #include <algorithm>
+#include <cmath>
 
 #include "vernier/diagnose/hypotheses/hypothesis.h"
 #include "vernier/numeric/operand_format.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {
 
@@ -100,6 +102,50 @@ void propose_zeros_outside(const Member& clip, std::vector<Proposal>& proposals)
                        }});
 }
 
+// Both bounds, where the node has them. Bounds that are inputs come with opset 11.
+std::optional<std::pair<double, double>> both_bounds(const Member& clip) {
+  if (!has_bound(clip, 1, "min") || !has_bound(clip, 2, "max")) return std::nullopt;
+  const auto bound = [&](size_t input, const char* attribute) {
+    return clip.has(input) ? clip.in(input).to_doubles().at(0)
+                           : static_cast<double>(*ops::clip_bound_attribute(clip.node(), attribute));
+  };
+  const std::pair bounds(bound(1, "min"), bound(2, "max"));
+  const double range = bounds.second - bounds.first;
+  return range > 0 && std::isfinite(range) ? std::optional(bounds) : std::nullopt;
+}
+
+// Proposes that elements beyond a bound come back from it, or in at the other one, or that nothing is cut off
+// but saturates.
+void propose_other_ends(const Member& clip, std::vector<Proposal>& proposals) {
+  const auto bounds = both_bounds(clip);
+  if (!bounds || !is_float(clip.in(0).type())) return;
+  const auto [low, high] = *bounds;
+  const auto add = [&](const char* what, const std::function<double(double)>& each) {
+    proposals.push_back({FailureClass(32), what, [&clip, each] {
+                           auto values = clip.in(0).to_doubles();
+                           for (double& value : values) value = each(value);
+                           return Tensors{Tensor::from_doubles(clip.out().type(), clip.out().dims(), values)};
+                         }});
+  };
+  const auto mirrored = [&](const char* what, double lower, double upper) {
+    add(what, [=, low = low, high = high](double x) {
+      return x > high ? std::min(high, upper - x) : x < low ? std::max(low, lower - x) : x;
+    });
+  };
+  mirrored("what is above the upper bound is mirrored at it", -HUGE_VAL, 2 * high);
+  mirrored("what is below the lower bound is mirrored at it", 2 * low, HUGE_VAL);
+  mirrored("what is beyond a bound is mirrored at it", 2 * low, 2 * high);
+  add("what is beyond a bound comes in at the other one", [low = low, high = high](double x) {
+    return x < low || x > high ? x - (high - low) * std::floor((x - low) / (high - low)) : x;
+  });
+  const auto saturating = [&](const char* what, double middle, double most) {
+    add(what, [=](double x) { return middle + most * std::tanh((x - middle) / most); });
+  };
+  saturating("it saturates smoothly between its bounds", low + (high - low) / 2, (high - low) / 2);
+  const double most = std::max(std::abs(low), std::abs(high));
+  if (low != -high) saturating("it saturates smoothly at its larger bound, on either side", 0, most);
+}
+
 // A bound that only keeps what follows from dividing by zero, and that float16 takes for zero.
 bool is_epsilon(const Member& clip, size_t input) {
   if (!clip.has(input) || clip.in(input).size() != 1) return false;
@@ -120,6 +166,7 @@ void propose_clip_bounds(const Member& member, const FlaggedNode& flagged, const
   if (!member.is("Clip")) return;
   propose_other_bounds(member, flagged, proposals);
   if (!is_epsilon(member, 1)) propose_zeros_outside(member, proposals);
+  propose_other_ends(member, proposals);
   const bool lower = has_bound(member, 1, "min"), upper = has_bound(member, 2, "max");
   if (upper)
     proposals.push_back(

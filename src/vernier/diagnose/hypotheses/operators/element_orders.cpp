@@ -4,6 +4,7 @@
 
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/nn/window.h"
 
 namespace vernier {
 
@@ -80,6 +81,89 @@ void propose_depth_and_space(const Variations& variations) {
   const int64_t depth = x[1] / (block * block);
   propose_blocks(variations, {x[0], block, block, depth, x[2], x[3]}, {1, 2, 2});
   propose_blocks(variations, {x[0], depth, block, block, x[2], x[3]}, {1, 2, 2});
+}
+
+// Windows that are summed into images: as axes of channels, places in a window and windows.
+void propose_columns(const Variations& variations) {
+  const Member& member = variations.member();
+  const auto image = member.in(1).to_ints(), block = member.in(2).to_ints();
+  const auto axes = ops::window_axes(ops::window_attributes(member.node(), image.size()), image, block);
+  Dims parts{member.in(0).dims().at(0), member.in(0).dims().at(1) / ops::tap_count(axes)};
+  parts.insert(parts.end(), block.begin(), block.end());
+  for (const auto& axis : axes) parts.push_back(axis.output);
+  const auto add = [&](const char* what, const Axes& order) {
+    variations.add_operand(what, 0, [order, parts](const Tensor& columns) {
+      Dims stored;
+      Axes back(order.size());
+      for (size_t i = 0; i < order.size(); ++i) {
+        stored.push_back(parts[order[i]]);
+        back[order[i]] = i;
+      }
+      return permuted(columns.reshaped(stored), back).reshaped(columns.dims());
+    });
+  };
+  const auto rank = static_cast<ptrdiff_t>(axes.size());
+  Axes windows = in_order(parts.size()), places = windows, both = windows, channels = windows,
+       apart = windows;
+  std::reverse(windows.end() - rank, windows.end());
+  std::reverse(places.begin() + 2, places.end() - rank);
+  std::copy(places.begin(), places.end() - rank, both.begin());
+  std::copy(windows.end() - rank, windows.end(), both.end() - rank);
+  std::rotate(channels.begin() + 1, channels.begin() + 2, channels.end() - rank);
+  std::rotate(apart.begin() + 1, apart.end() - rank, apart.end());
+  if (rank > 1) {
+    add("its windows lie column by column", windows);
+    add("the places in its windows lie column by column", places);
+    add("its windows, and the places in them, lie column by column", both);
+  }
+  add("channels lie behind the places in a window", channels);
+  add("windows lie before channels", apart);
+}
+
+// Windows that overlap, which are averaged, or of which the first or the last one stays.
+void propose_overlaps(const Variations& variations) {
+  const Member& member = variations.member();
+  const auto image = member.in(1).to_ints(), block = member.in(2).to_ints();
+  const auto axes = ops::window_axes(ops::window_attributes(member.node(), image.size()), image, block);
+  const bool overlaps = std::any_of(axes.begin(), axes.end(), [](const ops::WindowAxis& axis) {
+    return axis.output > 1 && axis.stride <= (axis.kernel - 1) * axis.dilation;
+  });
+  if (!overlaps) return;
+  variations.add_result("windows that overlap are averaged, and not added", [&member](const Tensor& right) {
+    const auto count =
+        member.with_input(0, mapped(member.in(0), [](double) { return 1; })).at(0).to_doubles();
+    auto values = right.to_doubles();
+    for (size_t i = 0; i < values.size(); ++i) values[i] /= std::max(1.0, count[i]);
+    return Tensor::from_doubles(right.type(), right.dims(), values);
+  });
+  const int64_t taps = ops::tap_count(axes), windows = ops::output_count(axes), size = ops::input_count(axes);
+  const auto place_of = [axes](int64_t tap, int64_t window) {
+    int64_t place = 0, scale = 1;
+    for (size_t i = axes.size(); i-- > 0;) {
+      const int64_t at = axes[i].at(window % axes[i].output, tap % axes[i].kernel);
+      if (at < 0 || at >= axes[i].input) return int64_t{-1};
+      window /= axes[i].output, tap /= axes[i].kernel;
+      place += at * scale;
+      scale *= axes[i].input;
+    }
+    return place;
+  };
+  for (const bool first : {false, true})
+    variations.add_result(fmt::format("of windows that overlap the {} one stays", first ? "first" : "last"),
+                          [=, &member](const Tensor& right) {
+                            const auto columns = member.in(0).to_doubles();
+                            std::vector<double> values(static_cast<size_t>(right.size()), 0);
+                            for (int64_t plane = 0; plane < right.size() / size; ++plane) {
+                              for (int64_t i = 0; i < windows * taps; ++i) {
+                                const int64_t step = first ? windows * taps - 1 - i : i, window = step / taps,
+                                              tap = step % taps;
+                                if (const int64_t place = place_of(tap, window); place >= 0)
+                                  values[static_cast<size_t>(plane * size + place)] =
+                                      columns[static_cast<size_t>((plane * taps + tap) * windows + window)];
+                              }
+                            }
+                            return Tensor::from_doubles(right.type(), right.dims(), values);
+                          });
 }
 
 // Its parts in other places, or every so many elements in one part.
@@ -200,6 +284,10 @@ void propose_element_orders(const Member& member, const FlaggedNode& flagged, co
   if (is_one_of(member, {"Reshape", "Flatten", "Squeeze", "Unsqueeze"})) propose_reshaped(variations);
   if (is_one_of(member, {"DepthToSpace", "SpaceToDepth"})) propose_depth_and_space(variations);
   if (is_one_of(member, {"Split"})) propose_split(variations);
+  if (is_one_of(member, {"Col2Im"})) {
+    propose_columns(variations);
+    propose_overlaps(variations);
+  }
   if (is_one_of(member, {"Concat"})) propose_joined(variations);
 }
 

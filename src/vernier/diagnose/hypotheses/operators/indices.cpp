@@ -35,25 +35,45 @@ Integers bounds_of(const Member& member) {
 }
 
 // Every index on its own; `change` sees it and the size of its axis.
-Tensor with_indices(const Member& member, const std::function<int64_t(int64_t, int64_t)>& change) {
+Tensor with_indices(const Member& member, const Tensor& tuples,
+                    const std::function<int64_t(int64_t, int64_t)>& change) {
   const Integers bounds = bounds_of(member);
-  auto indices = member.in(1).to_ints();
+  auto indices = tuples.to_ints();
   for (size_t i = 0; i < indices.size(); ++i) {
     const int64_t bound = bounds[i % bounds.size()];
     indices[i] = std::clamp<int64_t>(change(indices[i], bound), 0, std::max<int64_t>(0, bound - 1));
   }
-  return Tensor::from_ints(member.in(1).type(), member.in(1).dims(), indices);
+  return Tensor::from_ints(tuples.type(), tuples.dims(), indices);
 }
 
 int64_t counted(int64_t index, int64_t bound) {
   return index < 0 ? index + bound : index;
 }
 
+// The indices of a tuple in reverse, and batches that all read the first one.
+void propose_tuples(const Variations& variations) {
+  const Member& member = variations.member();
+  if (!member.is("GatherND") && !member.is("ScatterND")) return;
+  const Tensor& tuples = member.in(1);
+  const auto innermost = tuples.dims().size() - 1;
+  if (tuples.dims().back() > 1)
+    variations.add_operand("the indices of each tuple are read in reverse", 1,
+                           [&member, innermost](const Tensor& each) {
+                             return with_indices(member, reversed(each, innermost), counted);
+                           });
+  if (!member.is("GatherND") || ops::integer_attribute(member.node(), "batch_dims") < 1) return;
+  const auto first_of_all = [](const Tensor& each) {
+    return taken(each, 0, Integers(static_cast<size_t>(each.dims()[0]), 0));
+  };
+  variations.add_operand("all batches read the data of the first one", 0, first_of_all);
+  variations.add_operand("all batches read at the indices of the first one", 1, first_of_all);
+}
+
 void propose_indices(const Variations& variations) {
   const Member& member = variations.member();
   const auto add = [&](const char* what, const std::function<int64_t(int64_t, int64_t)>& change) {
-    variations.add_operand(what, 1,
-                           [&member, change](const Tensor&) { return with_indices(member, change); });
+    variations.add_operand(
+        what, 1, [&member, change](const Tensor& each) { return with_indices(member, each, change); });
   };
   add("indices are one too large", [](int64_t index, int64_t bound) { return counted(index, bound) + 1; });
   add("indices are one too small", [](int64_t index, int64_t bound) { return counted(index, bound) - 1; });
@@ -61,6 +81,7 @@ void propose_indices(const Variations& variations) {
       [](int64_t index, int64_t bound) { return (counted(index, bound) + 1) % bound; });
   add("indices are one too small, around the end",
       [](int64_t index, int64_t bound) { return (counted(index, bound) + bound - 1) % bound; });
+  propose_tuples(variations);
   const auto indices = member.in(1).to_ints();
   if (std::any_of(indices.begin(), indices.end(), [](int64_t index) { return index < 0; })) {
     add("negative indices are taken for 0",
@@ -151,6 +172,33 @@ void propose_slice(const Variations& variations) {
   });
 }
 
+// ---- CenterCropPad
+
+// The part that is cut off, or padded, is halved otherwise, or all of it lies at one end.
+void propose_centre(const Variations& variations) {
+  const Member& member = variations.member();
+  const Dims &from = member.in(0).dims(), &to = member.out().dims();
+  const auto add = [&](const char* what, const std::function<int64_t(int64_t surplus)>& first) {
+    bool differs = false;
+    for (size_t axis = 0; axis < from.size(); ++axis)
+      differs = differs || first(from[axis] - to[axis]) != (from[axis] - to[axis]) / 2;
+    if (!differs) return;
+    variations.add_result(what, [&member, from, to, first](const Tensor&) {
+      Tensor result = member.in(0);
+      for (size_t axis = 0; axis < from.size(); ++axis) {
+        Integers places;
+        for (int64_t i = 0; i < to[axis]; ++i) places.push_back(i + first(from[axis] - to[axis]));
+        result = taken(result, axis, places);
+      }
+      return result;
+    });
+  };
+  add("the larger part of an odd difference lies at the begin",
+      [](int64_t surplus) { return surplus / 2 + surplus % 2; });
+  add("it cuts off and pads at the end alone", [](int64_t) { return 0; });
+  add("it cuts off and pads at the begin alone", [](int64_t surplus) { return surplus; });
+}
+
 // ---- Pad
 
 // The mean of what stands where it pads.
@@ -230,6 +278,7 @@ void propose_indices(const Member& member, const FlaggedNode& flagged, const Hyp
   const Variations variations(member, flagged, kClass, proposals);
   if (reads_or_writes_at_indices(member) && member.has(1)) propose_indices(variations);
   if (member.is("Slice")) propose_slice(variations);
+  if (member.is("CenterCropPad")) propose_centre(variations);
   if (member.is("Pad")) {
     propose_pad(variations);
     propose_pad_value(variations, flagged);

@@ -1,11 +1,11 @@
 // B42: a kernel sums tile by tile, and does not reach the rest that is no whole tile, or meets it twice; or
-// it misses one tile. Of what is summed some places count never or twice: so are Softmax, normalisations and
-// searches for the largest meant, too.
+// it misses one tile, or meets one element of several. The same is proposed of Softmax and of searches for
+// the largest.
 #include <numeric>
 
+#include "vernier/diagnose/hypotheses/operators/reductions.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/math/reduce_axes.h"
 
 namespace vernier {
 
@@ -14,69 +14,6 @@ namespace {
 constexpr int kClass = 42;
 
 using Places = std::vector<int64_t>;
-
-// The axis of each of these operands that is summed over; all are as long there.
-struct Reduction {
-  std::vector<std::pair<size_t, size_t>> axes;  // operand, axis
-  int64_t length = 0;
-  bool divides = false;  // by the length
-};
-
-std::optional<Reduction> made(const Member& member, const std::vector<std::pair<size_t, int64_t>>& axes) {
-  Reduction reduction;
-  for (const auto& [operand, axis] : axes) {
-    if (!member.has(operand)) return std::nullopt;
-    const size_t counted = axis_of(axis, member.in(operand));
-    const int64_t length = member.in(operand).dims()[counted];
-    if (!reduction.axes.empty() && length != reduction.length) return std::nullopt;
-    reduction.length = length;
-    reduction.axes.emplace_back(operand, counted);
-  }
-  return reduction;
-}
-
-std::optional<Reduction> of_product(const Member& member) {
-  const Node& node = member.node();
-  const bool quantized = member.is("QLinearMatMul");
-  const size_t second = quantized ? 3 : 1;
-  if (member.is("Gemm"))
-    return made(member, {{0, ops::integer_attribute(node, "transA") == 0 ? -1 : -2},
-                         {1, ops::integer_attribute(node, "transB") == 0 ? -2 : -1}});
-  if (!member.has(second)) return std::nullopt;
-  return made(member, {{0, -1}, {second, member.in(second).rank() == 1 ? -1 : -2}});
-}
-
-std::optional<Reduction> of_convolution(const Member& member) {
-  const size_t weights = member.is("QLinearConv") ? 3 : 1;
-  if (ops::integer_attribute(member.node(), "group") != 1) return std::nullopt;
-  return made(member, {{0, 1}, {weights, 1}});
-}
-
-bool is_reduction(const Member& member) {
-  return member.node().domain.empty() && member.op().compare(0, 6, "Reduce") == 0;
-}
-
-std::optional<Reduction> of_reduction(const Member& member) {
-  std::vector<int64_t> axes =
-      member.has(1) ? member.in(1).to_ints() : member.node().attribute<std::vector<int64_t>>("axes", {});
-  if (axes.empty() && member.in(0).rank() == 1) axes = {0};
-  if (axes.size() != 1) return std::nullopt;
-  auto reduction = made(member, {{0, axes[0]}});
-  if (reduction) reduction->divides = member.is("ReduceMean");
-  return reduction;
-}
-
-std::optional<Reduction> reduction_of(const Member& member) {
-  if (member.is("MatMul") || member.is("Gemm") || member.is("MatMulInteger") || member.is("QLinearMatMul"))
-    return of_product(member);
-  if (member.is("Conv") || member.is("QLinearConv")) return of_convolution(member);
-  if (is_reduction(member)) return of_reduction(member);
-  if (member.is("ArgMax") || member.is("ArgMin"))
-    return made(member, {{0, ops::integer_attribute(member.node(), "axis")}});
-  if (member.is("Attention") && !member.has(3) && member.in(1).rank() == 4)
-    return made(member, {{1, -2}, {2, -2}});
-  return std::nullopt;
-}
 
 Places first_places(int64_t count) {
   Places places(static_cast<size_t>(count));
@@ -108,6 +45,19 @@ std::set<int64_t> ends_of_tiles(int64_t length) {
 
 using Propose = std::function<void(std::string what, const Places& places)>;
 
+// Proposes that only every so many elements are met, as where a step is counted twice.
+void propose_steps(int64_t length, const Propose& propose) {
+  for (const int64_t step : {2, 4, 8}) {
+    for (const int64_t first : {0, 1}) {
+      if (first + step >= length || (first == 1 && step > 2)) continue;
+      Places places;
+      for (int64_t i = first; i < length; i += step) places.push_back(i);
+      propose(fmt::format("it meets one of {} elements that it reduces, from element {} on", step, first),
+              places);
+    }
+  }
+}
+
 void propose_ends(int64_t length, const Propose& propose) {
   for (const int64_t end : ends_of_tiles(length)) {
     propose(fmt::format("it does not reach the last {} of {} elements that it reduces", length - end, length),
@@ -131,7 +81,7 @@ void propose_blocks(int64_t length, const Propose& propose) {
   }
 }
 
-void propose_reduction(const Variations& variations, const Reduction& reduction,
+void propose_reduction(const Variations& variations, const ReducedIndex& reduction,
                        std::vector<Proposal>& proposals) {
   const Member& member = variations.member();
   const auto with_places = [&member, reduction](const Places& places, double factor) {
@@ -152,6 +102,7 @@ void propose_reduction(const Variations& variations, const Reduction& reduction,
   constexpr int64_t kMostWork = 1 << 24;
   if (reduction.length > kMostWork / std::max<int64_t>(1, member.out().size())) return;
   const size_t cheap = proposals.size();
+  propose_steps(reduction.length, propose);
   propose_blocks(reduction.length, propose);
   for (size_t i = cheap; i < proposals.size(); ++i) proposals[i].is_costly = true;
 }
@@ -277,8 +228,9 @@ void propose_lost_tails(const Member& member, const FlaggedNode& flagged, const 
   if (member.is("GlobalAveragePool")) return propose_global_pool(variations);
   if (member.is("CumSum") && member.has(1)) return propose_restarts(variations);
   if (member.is("Conv")) propose_taps(variations);
-  const auto reduction = reduction_of(member);
-  if (reduction && reduction->length > 1) propose_reduction(variations, *reduction, proposals);
+  for (const ReducedIndex& reduction : reductions_of(member)) {
+    if (reduction.length > 1) propose_reduction(variations, reduction, proposals);
+  }
 }
 
 }  // namespace vernier

@@ -1,5 +1,7 @@
 // B35: a normalisation whose statistics are those of other elements: other groups of channels, other axes,
-// the batch, or not all of a row.
+// the batch, other neighbours, or not all of a row.
+#include <cmath>
+
 #include "vernier/diagnose/hypotheses/operators/normalized.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
@@ -88,6 +90,37 @@ void propose_tails(const Variations& variations) {
   }
 }
 
+// LRN, whose sum of squares is that of other channels: so many before, and so many behind.
+Tensor with_window(const Member& member, int64_t before, int64_t behind) {
+  const Node& node = member.node();
+  const Dims& dims = member.in(0).dims();
+  const auto size = static_cast<double>(ops::integer_attribute(node, "size"));
+  const auto alpha = static_cast<double>(ops::real_attribute(node, "alpha")) / size,
+             beta = static_cast<double>(ops::real_attribute(node, "beta")),
+             bias = static_cast<double>(ops::real_attribute(node, "bias"));
+  const auto x = member.in(0).to_doubles();
+  std::vector<double> sums(x.size(), bias);
+  for (int64_t by = -before; by <= behind; ++by) {
+    const auto other = shifted(member.in(0), 1, by).to_doubles();
+    for (size_t i = 0; i < x.size(); ++i) sums[i] += alpha * other[i] * other[i];
+  }
+  for (size_t i = 0; i < x.size(); ++i) sums[i] = x[i] / std::pow(sums[i], beta);
+  return Tensor::from_doubles(member.out().type(), dims, sums);
+}
+
+void propose_neighbours(const Variations& variations) {
+  const Member& member = variations.member();
+  const int64_t size = ops::integer_attribute(member.node(), "size");
+  // An even size reaches one channel farther behind than before.
+  const int64_t before = (size - 1) / 2;
+  for (const int64_t other : std::set<int64_t>{before - 1, before + 1, 0, size - 1}) {
+    if (other < 0 || other == before || other >= size) continue;
+    const int64_t behind = size - 1 - other;
+    variations.add(fmt::format("its sums are those of {} channels before and {} behind", other, behind),
+                   [&member, other, behind] { return Tensors{with_window(member, other, behind)}; });
+  }
+}
+
 std::set<size_t> axes_from(size_t first, size_t rank) {
   std::set<size_t> axes;
   for (size_t axis = first; axis < rank; ++axis) axes.insert(axis);
@@ -121,6 +154,7 @@ void propose_normalized_groups(const Member& member, const FlaggedNode& flagged,
     groups.add_axes(axes_from(2, dims.size()));
     return;
   }
+  if (member.is("LRN")) return propose_neighbours(variations);
   if (!normalises_rows(member)) return;
   propose_tails(variations.of(kTail));
   if (member.is("LayerNormalization") || member.is("RMSNormalization")) {

@@ -53,6 +53,33 @@ void propose_factor(const Variations& variations, size_t factor) {
   }
 }
 
+// The matrices of a factor that has several, as where heads are taken for others. Where the other factor has
+// one for all of them, that is an exchange of rows of the result (batch_rows.cpp).
+void propose_matrices(const Variations& variations, size_t factor) {
+  const Member& member = variations.member();
+  if (!member.has(0) || !member.has(1)) return;
+  const Dims &dims = member.in(factor).dims(), &others = member.in(1 - factor).dims();
+  for (size_t axis = 0; axis + 2 < dims.size(); ++axis) {
+    const size_t behind = dims.size() - axis;
+    if (dims[axis] < 2 || others.size() < behind || others[others.size() - behind] < 2) continue;
+    const auto add = [&](const char* what, const std::function<Tensor(const Tensor&)>& change) {
+      variations.add_operand(fmt::format("every matrix of factor {} is {} along axis {}", factor, what, axis),
+                             factor, change);
+    };
+    add("the next one", [axis](const Tensor& each) { return rolled(each, axis, 1); });
+    add("the first one", [axis](const Tensor& each) {
+      return taken(each, axis, std::vector<int64_t>(static_cast<size_t>(each.dims()[axis]), 0));
+    });
+    if (dims[axis] > 2) {
+      add("the one before", [axis](const Tensor& each) { return rolled(each, axis, -1); });
+      add("that of the other end", [axis](const Tensor& each) { return reversed(each, axis); });
+    }
+    if (member.is_constant(factor)) continue;  // any two of its axes are exchanged already
+    for (size_t other = axis + 1; other + 2 < dims.size(); ++other)
+      propose_axes(variations, factor, axis, other);
+  }
+}
+
 // The places of a kernel, from the last one to the first, along each axis and along all.
 void propose_mirrored(const Variations& convolution, size_t weights) {
   constexpr size_t kFirstSpatial = 2;
@@ -96,7 +123,10 @@ void propose_operand_order(const Member& member, const FlaggedNode& flagged, con
       member.is("MatMul") || member.is("Gemm") || member.is("MatMulInteger") || member.op() == "FusedMatMul";
   if (is_product) {
     propose_exchange(variations, 0, 1, "its factors are exchanged");
-    for (const size_t factor : {size_t{1}, size_t{0}}) propose_factor(variations, factor);
+    for (const size_t factor : {size_t{1}, size_t{0}}) {
+      propose_factor(variations, factor);
+      propose_matrices(variations, factor);
+    }
   } else if (member.op().find("Conv") != std::string::npos) {
     const Variations convolution = variations.of(member.is("ConvTranspose") ? 35 : kClass);
     const auto factors = factors_of(member.node());

@@ -2,8 +2,10 @@
 // of a table of kernels, or one that a kernel has built in.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "vernier/diagnose/hypotheses/operators/variations.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {
 
@@ -101,6 +103,7 @@ const std::vector<std::vector<const char*>> kKinds = {
     {"ArgMax", "ArgMin"},
     {"And", "Or", "Xor"},
     {"Softmax", "LogSoftmax"},
+    {"Elu", "Celu", "Selu", "LeakyRelu", "ThresholdedRelu"},
 };
 
 bool is_one_of(const Member& member, const std::vector<const char*>& operators) {
@@ -137,6 +140,30 @@ void propose_other_operators(const Variations& variations) {
   }
 }
 
+// A Softmax against the largest element of each row where it should be against the sum: the difference of
+// logarithms, or the quotient.
+Tensor against_largest(const Member& member) {
+  const Tensor& right = member.out();
+  const Dims& dims = right.dims();
+  const size_t axis = axis_of(ops::softmax_axis(member.node()), right);
+  int64_t inner = 1, length = dims[axis];
+  for (size_t i = axis + 1; i < dims.size(); ++i) inner *= dims[i];
+  if (ops::softmax_flattens(member.node())) length *= std::exchange(inner, 1);
+  auto values = right.to_doubles();
+  const auto row_of = [inner, length](size_t element) {
+    const auto place = static_cast<int64_t>(element);
+    return static_cast<size_t>(place / (inner * length) * inner + place % inner);
+  };
+  std::vector<double> largest(values.size() / static_cast<size_t>(std::max<int64_t>(1, length)), -HUGE_VAL);
+  for (size_t i = 0; i < values.size(); ++i) {
+    double& most = largest[row_of(i)];
+    most = std::max(most, values[i]);
+  }
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = member.is("LogSoftmax") ? values[i] - largest[row_of(i)] : values[i] / largest[row_of(i)];
+  return Tensor::from_doubles(right.type(), dims, values);
+}
+
 // A Softmax whose rows do not add up to one, since what they are divided by is another sum, or none.
 void propose_other_sums(const Variations& variations) {
   const Member& member = variations.member();
@@ -148,6 +175,9 @@ void propose_other_sums(const Variations& variations) {
   if (!logarithm)
     add("exponentials are not divided by their sum",
         [&member] { return mapped(member.in(0), [](double x) { return std::exp(x); }); });
+  add(logarithm ? "the logarithm of the sum is not taken off, but only the largest element"
+                : "exponentials are divided by the largest of them",
+      [&member] { return against_largest(member); });
   // The sum of the exponentials follows from what the node reads and makes in double.
   const auto with_sum = [&](const char* what, double (*of)(double x, double logarithm_of_sum)) {
     add(what, [&member, of, logarithm] {

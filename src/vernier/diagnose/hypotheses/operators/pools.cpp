@@ -1,4 +1,4 @@
-// B33: pools of other windows, and indices that are counted from elsewhere.
+// B33: pools of other windows, of fewer axes, and indices that are counted from elsewhere.
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 
 namespace vernier {
@@ -9,8 +9,8 @@ constexpr int kClass = 33;
 
 using Integers = std::vector<int64_t>;
 
-// Windows that are an element longer or shorter, along all axes or one; they begin where they should, and
-// there are as many.
+// Windows that are an element longer or shorter, along all axes or one; they begin or end where they should,
+// and there are as many.
 void propose_kernels(const Variations& variations) {
   const Member& member = variations.member();
   const auto kernel = member.node().attribute<Integers>("kernel_shape", {});
@@ -18,22 +18,48 @@ void propose_kernels(const Variations& variations) {
   auto pads = member.node().attribute<Integers>("pads", {});
   if (member.node().find_attribute("auto_pad") != nullptr) return;
   pads.resize(2 * rank, 0);
+  const auto add = [&](int64_t by, size_t only, bool at_begin) {
+    Integers other = kernel, padding = pads;
+    for (size_t axis = 0; axis < rank; ++axis) {
+      if (only != 0 && only != axis + 1) continue;
+      other[axis] += by;
+      int64_t& pad = padding[at_begin ? axis : rank + axis];
+      if (at_begin && pad + by < 0) return;  // the last windows would be others
+      pad = std::max<int64_t>(0, pad + by);
+    }
+    if (std::any_of(other.begin(), other.end(), [](int64_t size) { return size < 1; })) return;
+    variations.add_node(
+        fmt::format("its windows have the sizes {} instead of {}, and {} where they should",
+                    fmt::join(other, " x "), fmt::join(kernel, " x "), at_begin ? "end" : "begin"),
+        [other, padding](Node& node) {
+          node.attributes["kernel_shape"] = other;
+          node.attributes["pads"] = padding;
+        });
+  };
   for (const int64_t by : {-1, 1}) {
     for (size_t only = 0; only <= rank && (only == 0 || rank > 1); ++only) {
-      Integers other = kernel, padding = pads;
-      for (size_t axis = 0; axis < rank; ++axis) {
-        if (only != 0 && only != axis + 1) continue;
-        other[axis] += by;
-        padding[rank + axis] = std::max<int64_t>(0, padding[rank + axis] + by);
-      }
-      if (std::any_of(other.begin(), other.end(), [](int64_t size) { return size < 1; })) continue;
-      variations.add_node(fmt::format("its windows have the sizes {} instead of {}", fmt::join(other, " x "),
-                                      fmt::join(kernel, " x ")),
-                          [other, padding](Node& node) {
-                            node.attributes["kernel_shape"] = other;
-                            node.attributes["pads"] = padding;
-                          });
+      for (const bool at_begin : {false, true}) add(by, only, at_begin);
     }
+  }
+}
+
+// A pool of whole images that reduces all axes but one, of which it reads the first place.
+void propose_missed_axes(const Variations& variations) {
+  const Member& member = variations.member();
+  const Dims& dims = member.in(0).dims();
+  for (size_t axis = 2; axis < dims.size(); ++axis) {
+    if (dims[axis] < 2) continue;
+    const auto first = [axis](const Tensor& x) { return taken(x, axis, {0}); };
+    variations.add_operand(fmt::format("it reads the first place alone along axis {}", axis), 0, first);
+    if (!member.is("GlobalAveragePool")) continue;
+    const auto length = static_cast<double>(dims[axis]);
+    variations.add(
+        fmt::format("it reads the first place alone along axis {}, and divides by the count of all", axis),
+        [&member, first, length] {
+          Tensors results = member.with_input(0, first(member.in(0)));
+          results[0] = mapped(results[0], [length](double mean) { return mean / length; });
+          return results;
+        });
   }
 }
 
@@ -59,8 +85,10 @@ void propose_local_indices(const Variations& variations) {
 
 void propose_pools(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                    std::vector<Proposal>& proposals) {
-  if (!member.is("MaxPool") && !member.is("AveragePool") && !member.is("LpPool")) return;
   const Variations variations(member, flagged, kClass, proposals);
+  if (member.is("GlobalAveragePool") || member.is("GlobalMaxPool") || member.is("GlobalLpPool"))
+    return propose_missed_axes(variations);
+  if (!member.is("MaxPool") && !member.is("AveragePool") && !member.is("LpPool")) return;
   propose_kernels(variations);
   if (member.is("MaxPool")) propose_local_indices(variations);
 }

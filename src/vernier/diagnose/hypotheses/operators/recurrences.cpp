@@ -230,6 +230,32 @@ void propose_half_bias(const Variations& variations, bool first, const char* wha
   });
 }
 
+// The bias of one gate, which is there twice: it is lost, or one more or less, as by frameworks that keep the
+// one that makes a cell remember apart.
+void propose_gate_biases(const Variations& variations, int64_t gates, int64_t remembers) {
+  for (int64_t gate = 0; gate < gates; ++gate) {
+    const auto in_gate = [=](const Tensor& bias, const std::function<double(double, bool is_first)>& each) {
+      const int64_t block = bias.dims().at(1) / (2 * gates);
+      auto values = bias.to_doubles();
+      for (size_t i = 0; i < values.size(); ++i) {
+        const int64_t at = static_cast<int64_t>(i) / block % (2 * gates);
+        if (at % gates == gate) values[i] = each(values[i], at < gates);
+      }
+      return Tensor::from_doubles(bias.type(), bias.dims(), values);
+    };
+    variations.add_operand(
+        fmt::format("the bias of gate {} is lost", gate), kBias,
+        [in_gate](const Tensor& bias) { return in_gate(bias, [](double, bool) { return 0; }); });
+    if (gate != remembers) continue;
+    for (const double by : {1.0, -1.0})
+      variations.add_operand(
+          fmt::format("{} is added to the bias of gate {}, which forgets", by, gate), kBias,
+          [=](const Tensor& bias) {
+            return in_gate(bias, [by](double each, bool is_first) { return is_first ? each + by : each; });
+          });
+  }
+}
+
 }  // namespace
 
 void propose_recurrences(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
@@ -241,9 +267,11 @@ void propose_recurrences(const Member& member, const FlaggedNode& flagged, const
     propose_gates(variations, 4);
     propose_activations(variations, {"Sigmoid", "Tanh", "Tanh"});
     propose_cells(variations);
+    propose_gate_biases(variations, 4, 2);
   } else if (gru) {
     propose_gates(variations, 3);
     propose_activations(variations, {"Sigmoid", "Tanh"});
+    propose_gate_biases(variations, 3, 0);
     variations.add_node("linear_before_reset is read the other way", [](Node& node) {
       const int64_t other = ops::integer_attribute(node, "linear_before_reset") == 0 ? 1 : 0;
       node.attributes["linear_before_reset"] = other;

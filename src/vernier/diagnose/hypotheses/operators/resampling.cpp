@@ -1,5 +1,7 @@
 // B34: resampling by other conventions: where an element of the result lies in the input, which neighbours it
 // takes, and with which weights.
+#include <numeric>
+
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/resampling/resize_plan.h"
@@ -76,6 +78,7 @@ class Conventions {
     }
     propose_interpolation();
     propose_ratios();
+    propose_exchanged_axes();
   }
 
  private:
@@ -133,6 +136,44 @@ class Conventions {
     };
     with_scales("the scales are those of the rounded sizes", exact);
     with_scales("the scales are whole numbers", rounded);
+    // With a scale that yields fewer elements than there are, some would have no position.
+    std::vector<double> of_input = exact, of_both = exact;
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (x[i] < 2 || y[i] == x[i]) continue;
+      const auto intervals = static_cast<double>(x[i] - 1);
+      of_input[i] = static_cast<double>(y[i]) / intervals;
+      if (y[i] > x[i]) of_both[i] = static_cast<double>(y[i] - 1) / intervals;
+    }
+    if (of_input != exact) with_scales("the input is taken for one element shorter in the scales", of_input);
+    if (of_both != exact) with_scales("the scales are those between the outermost elements", of_both);
+  }
+
+  // Rows for columns, in the image or in what is said of its size.
+  void propose_exchanged_axes() const {
+    const Member& member = variations_.member();
+    const Dims &x = member.in(0).dims(), &y = member.out(0).dims();
+    for (size_t a = 0; a < x.size(); ++a) {
+      for (size_t b = a + 1; b < x.size(); ++b) {
+        if (y[a] == x[a] || y[b] == x[b]) continue;
+        const std::string which = fmt::format("axes {} and {} are exchanged in", a, b);
+        Tensors inputs = known_.inputs;
+        inputs[0] = exchanged(inputs[0], a, b).reshaped(x);
+        add(which + " what it reads", {}, inputs);
+        variations_.add_result(which + " what it makes", [a, b](const Tensor& right) {
+          return exchanged(right, a, b).reshaped(right.dims());
+        });
+        if (y[a] * x[b] == y[b] * x[a] || member.node().find_attribute("axes") != nullptr) continue;
+        for (const size_t operand : {kScales, kSizes}) {
+          if (!known_.inputs[operand].is_defined()) continue;
+          std::vector<int64_t> places(x.size());
+          std::iota(places.begin(), places.end(), 0);
+          std::swap(places[a], places[b]);
+          inputs = known_.inputs;
+          inputs[operand] = taken(inputs[operand], 0, places);
+          add(which + " its scales", {}, inputs);
+        }
+      }
+    }
   }
 
   Variations variations_;
