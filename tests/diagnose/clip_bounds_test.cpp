@@ -36,6 +36,8 @@ const std::vector<PlantedFault> kClipFaults = {
     {"LowerLost", "B32", clip(), reads_bounds(-1e6, 0.3), kBounds},
     {"FromBefore", "B32", clip(), reads_bounds(-0.6, 0.9), kBounds},
     {"Others", "B32", clip_of_attributes(0, 6), runs(clip_of_attributes(-0.5, 0.5), 6), {}, 6},
+    {"LowerIsThatOfARelu", "B32", clip_of_attributes(-0.5, 2), runs(clip_of_attributes(0, 2), 6), {}, 6},
+    {"UpperIsThatOfARelu6", "B32", clip_of_attributes(-1, 0.5), runs(clip_of_attributes(-1, 6), 6), {}, 6},
     {"MirroredAbove", "B32", clip(), passes([](double x) { return x > 0.3 ? 0.6 - x : std::max(x, -0.2); }),
      kBounds},
     {"MirroredAtBoth", "B32", clip(),

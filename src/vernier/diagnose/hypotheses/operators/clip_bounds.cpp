@@ -15,6 +15,12 @@ bool has_bound(const Member& clip, size_t input, const char* attribute) {
   return clip.has(input) || clip.node().find_attribute(attribute) != nullptr;
 }
 
+// The bound, which the node has.
+double bound_of(const Member& clip, size_t input, const char* attribute) {
+  return clip.has(input) ? clip.in(input).to_doubles().at(0)
+                         : static_cast<double>(*ops::clip_bound_attribute(clip.node(), attribute));
+}
+
 Tensors without_bounds(const Member& clip, bool lower, bool upper) {
   Tensors inputs = clip.inputs();
   if (lower && clip.has(1)) inputs[1] = {};
@@ -105,13 +111,23 @@ void propose_zeros_outside(const Member& clip, std::vector<Proposal>& proposals)
 // Both bounds, where the node has them. Bounds that are inputs come with opset 11.
 std::optional<std::pair<double, double>> both_bounds(const Member& clip) {
   if (!has_bound(clip, 1, "min") || !has_bound(clip, 2, "max")) return std::nullopt;
-  const auto bound = [&](size_t input, const char* attribute) {
-    return clip.has(input) ? clip.in(input).to_doubles().at(0)
-                           : static_cast<double>(*ops::clip_bound_attribute(clip.node(), attribute));
-  };
-  const std::pair bounds(bound(1, "min"), bound(2, "max"));
+  const std::pair bounds(bound_of(clip, 1, "min"), bound_of(clip, 2, "max"));
   const double range = bounds.second - bounds.first;
   return range > 0 && std::isfinite(range) ? std::optional(bounds) : std::nullopt;
+}
+
+// Proposes the bounds of Relu and Relu6, which kernels have built in, in the place of others.
+void propose_built_in_bounds(const Member& clip, std::vector<Proposal>& proposals) {
+  const bool lower = has_bound(clip, 1, "min"), upper = has_bound(clip, 2, "max");
+  const double low = lower ? bound_of(clip, 1, "min") : -HUGE_VAL,
+               high = upper ? bound_of(clip, 2, "max") : HUGE_VAL;
+  constexpr double kSix = 6;
+  const auto add = [&](const char* what, double from, double to) {
+    if (from > to) return;
+    proposals.push_back({FailureClass(32), what, [&clip, from, to] { return with_bounds(clip, from, to); }});
+  };
+  if (lower && low != 0) add("the lower bound is 0 in its place", 0, high);
+  if (upper && high != kSix) add("the upper bound is 6 in its place", low, kSix);
 }
 
 // Proposes that elements beyond a bound come back from it, or in at the other one, or that nothing is cut off
@@ -165,6 +181,7 @@ void propose_clip_bounds(const Member& member, const FlaggedNode& flagged, const
   }
   if (!member.is("Clip")) return;
   propose_other_bounds(member, flagged, proposals);
+  propose_built_in_bounds(member, proposals);
   if (!is_epsilon(member, 1)) propose_zeros_outside(member, proposals);
   propose_other_ends(member, proposals);
   const bool lower = has_bound(member, 1, "min"), upper = has_bound(member, 2, "max");
