@@ -135,7 +135,7 @@ void propose_built_in_bounds(const Member& clip, std::vector<Proposal>& proposal
 void propose_other_ends(const Member& clip, std::vector<Proposal>& proposals) {
   const auto bounds = both_bounds(clip);
   if (!bounds || !is_float(clip.in(0).type())) return;
-  const auto [low, high] = *bounds;
+  const double low = bounds->first, high = bounds->second;
   const auto add = [&](const char* what, const std::function<double(double)>& each) {
     proposals.push_back({FailureClass(32), what, [&clip, each] {
                            auto values = clip.in(0).to_doubles();
@@ -144,14 +144,14 @@ void propose_other_ends(const Member& clip, std::vector<Proposal>& proposals) {
                          }});
   };
   const auto mirrored = [&](const char* what, double lower, double upper) {
-    add(what, [=, low = low, high = high](double x) {
+    add(what, [=](double x) {
       return x > high ? std::min(high, upper - x) : x < low ? std::max(low, lower - x) : x;
     });
   };
   mirrored("what is above the upper bound is mirrored at it", -HUGE_VAL, 2 * high);
   mirrored("what is below the lower bound is mirrored at it", 2 * low, HUGE_VAL);
   mirrored("what is beyond a bound is mirrored at it", 2 * low, 2 * high);
-  add("what is beyond a bound comes in at the other one", [low = low, high = high](double x) {
+  add("what is beyond a bound comes in at the other one", [=](double x) {
     return x < low || x > high ? x - (high - low) * std::floor((x - low) / (high - low)) : x;
   });
   const auto saturating = [&](const char* what, double middle, double most) {
