@@ -222,6 +222,7 @@ void Execution::prepare_outputs(std::vector<Datum>& outputs, const RunOptions& o
 void Execution::finish_outputs(std::vector<Datum>& outputs, std::span<const Datum> inputs,
                                const RunOptions& options) {
   for (size_t i = 0; i < options.cached_rows.size(); ++i) {
+    if (!options.bindings[i].is_cache()) continue;
     const Dims& dims =
         plan_->slots[static_cast<size_t>(plan_->outputs[options.bindings[i].output])].operand.dims;
     options.cached_rows[i] = dims[dims.size() - 2];
