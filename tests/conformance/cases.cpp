@@ -15,6 +15,21 @@ namespace {
 // The tolerances of ONNX's own runner (onnx.backend.test.case.test_case): |a - b| <= atol + rtol * |b|.
 constexpr double kRtol = 1e-3, kAtol = 1e-7;
 
+std::string run_data_set(const Model& model, const Run& run, const fs::path& folder) {
+  const auto outputs = run(read_inputs(model, folder));
+  size_t compared = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const fs::path file = folder / fmt::format("output_{}.pb", i);
+    if (!fs::exists(file)) return fmt::format("output {} has no expected file", i);
+    const auto why = compare(outputs[i], read_pb_file(file, model.graph->outputs[i]->type.kind));
+    if (!why.empty()) return fmt::format("output {}: {}", i, why);
+    ++compared;
+  }
+  return compared == 0 ? "nothing to compare" : "";
+}
+
+}  // namespace
+
 std::string compare(const Datum& actual, const Datum& expected) {
   if (actual.kind != expected.kind) return "another kind of value";
   if (actual.kind == Datum::Kind::kNone) return "";
@@ -39,21 +54,6 @@ std::string compare(const Datum& actual, const Datum& expected) {
   }
   return "";
 }
-
-std::string run_data_set(const Model& model, const Run& run, const fs::path& folder) {
-  const auto outputs = run(read_inputs(model, folder));
-  size_t compared = 0;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const fs::path file = folder / fmt::format("output_{}.pb", i);
-    if (!fs::exists(file)) return fmt::format("output {} has no expected file", i);
-    const auto why = compare(outputs[i], read_pb_file(file, model.graph->outputs[i]->type.kind));
-    if (!why.empty()) return fmt::format("output {}: {}", i, why);
-    ++compared;
-  }
-  return compared == 0 ? "nothing to compare" : "";
-}
-
-}  // namespace
 
 std::vector<Datum> outputs_of(const Model& model, const NamedData& results) {
   std::vector<Datum> outputs;

@@ -11,6 +11,9 @@ namespace vernier {
 // Runs a model: outputs in the order of the graph.
 using Run = std::function<std::vector<Datum>(const NamedData& inputs)>;
 
+// "" or what differs by more than ONNX's own runner allows.
+std::string compare(const Datum& actual, const Datum& expected);
+
 std::vector<Datum> outputs_of(const Model& model, const NamedData& results);
 // By the engine, which is finished for the first inputs.
 Run run_of(const Model& model, const std::shared_ptr<EngineOnDemand>& source);
