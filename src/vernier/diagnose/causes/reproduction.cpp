@@ -62,7 +62,11 @@ void judge_proposal(const Proposal& proposal, size_t number, const CauseTrial& t
   part.residual = std::min(1.0, part.residual + proposal.penalty + kPartIsReadOff);
   if (part.residual >= cause.residual) return;
   part.what = fmt::format("{}, in {}", part.what, where.text());
-  if (where.axis == 0 && where.of == batch) part.failure = FailureClass(43);
+  const FailureClass left_over(46), not_waited_for(44);
+  if (where.axis == 0 && where.of == batch)
+    part.failure = FailureClass(43);
+  else if (part.failure == left_over)
+    part.failure = not_waited_for;  // by who reads a part of what the run before has left
   simulated.push_back(std::move(part));
 }
 
