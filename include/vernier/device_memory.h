@@ -16,8 +16,8 @@ class VERNIER_API DeviceMemory {
   DeviceMemory& operator=(DeviceMemory&&) noexcept;
   ~DeviceMemory();
 
-  void* data()
-      const noexcept;  // an address of the device, which the host does not read; aligned to 256 bytes
+  // An address of the device, which the host does not read; aligned to 256 bytes.
+  void* data() const noexcept;
   size_t bytes() const noexcept;
   // Copies between the host and these bytes from `offset` on, and returns when that is done. Throws kBadInput
   // for bytes that are not there.

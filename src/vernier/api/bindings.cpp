@@ -10,59 +10,11 @@ namespace vernier::api {
 
 namespace {
 
-size_t bytes_of(ElementType element, const Dims& dims) {
-  return static_cast<size_t>(element_count(dims)) * element_size(element);
-}
-
-size_t alignment_of(ElementType element) {
-  return visit_element_type(element, []<class T>(TypeTag<T>) { return alignof(T); });
-}
-
 std::optional<size_t> find(const std::vector<Value*>& values, std::string_view name) {
   const auto found =
       std::find_if(values.begin(), values.end(), [&](const Value* value) { return value->name == name; });
   if (found == values.end()) return std::nullopt;
   return static_cast<size_t>(found - values.begin());
-}
-
-void require_dense(const std::string& what, const Memory& memory) {
-  if (memory.byte_strides.empty()) return;
-  bool dense = memory.byte_strides.size() == memory.dims.size();
-  auto step = static_cast<int64_t>(element_size(memory.element));
-  for (size_t i = memory.dims.size(); dense && i-- > 0; step *= memory.dims[i])
-    dense = memory.dims[i] <= 1 || memory.byte_strides[i] == step;
-  if (!dense && element_count(memory.dims) > 0)
-    throw unsupported("{} is not dense: strides are not supported", what).advise("copy it into dense memory");
-}
-
-// These checks hold for memory wherever it lies.
-void require_sizes(const std::string& what, const Memory& memory, const ValueType& type) {
-  if (!type.is_tensor()) throw unsupported("{} is {}: only tensors can be bound", what, type.text());
-  if (memory.element == ElementType::kUndefined || static_cast<int>(memory.element) >= kElementTypeCount)
-    throw bad_input("{}: {} is no element type", what, static_cast<int>(memory.element));
-  if (std::any_of(memory.dims.begin(), memory.dims.end(), [](int64_t size) { return size < 0; }))
-    throw bad_input("{} has a negative size: {}", what, dims_text(memory.dims));
-  require_tensor_type(what, memory.element, memory.dims, type.tensor);
-  size_t bytes = 0;
-  const auto count = static_cast<size_t>(element_count(memory.dims));
-  if (__builtin_mul_overflow(count, element_size(memory.element), &bytes))
-    throw bad_input("{} of {} does not fit into memory", what, dims_text(memory.dims));
-}
-
-// These checks hold for inputs and outputs alike.
-void require_memory(const std::string& what, const Memory& memory, const ValueType& type) {
-  require_sizes(what, memory, type);
-  const int64_t count = element_count(memory.dims);
-  if (count > 0 && memory.data == nullptr) throw bad_input("{} is bound to a null pointer", what);
-  if (reinterpret_cast<uintptr_t>(memory.data) % alignment_of(memory.element) != 0)
-    throw bad_input("{} is bound to memory that is not aligned to its elements", what);
-  require_dense(what, memory);
-}
-
-void require_writable(const std::string& what, const Memory& memory) {
-  if (memory.element == ElementType::kString)
-    throw unsupported("{} holds strings, which cannot be written to bound memory", what)
-        .advise("leave it unbound, the run makes memory for it");
 }
 
 Error unknown_output(std::string_view name) {
@@ -71,11 +23,6 @@ Error unknown_output(std::string_view name) {
 
 std::string cache_name(std::string_view past) {
   return fmt::format("the cache of '{}'", past);
-}
-
-bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
-  const auto x = reinterpret_cast<uintptr_t>(a), y = reinterpret_cast<uintptr_t>(b);
-  return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
 }
 
 }  // namespace
@@ -93,23 +40,9 @@ Bindings::Bindings(const Engine& engine)
   }
 }
 
-void Bindings::require_place(const std::string& what, const Memory& memory) const {
-  if (element_count(memory.dims) == 0) return;
-  if (memory.device.number == kHost) {
-    const auto device = device_reaching(engine_, memory.data);
-    if (!device) return;
-    throw bad_input("{} is bound to memory of {}, as if it were of the CPU", what, device->name)
-        .advise("name the device with the memory");
-  }
-  if (!memory.device.device->reaches(memory.data))
-    throw bad_input("{} is bound to memory that {} does not reach", what, memory.device.name);
-  if (reinterpret_cast<uintptr_t>(memory.data) % kDeviceAlignment != 0)
-    throw bad_input("{} is bound to memory of {} that is not aligned to {} bytes", what, memory.device.name,
-                    kDeviceAlignment);
-}
-
 std::vector<MemoryBinding> Bindings::bindings() const {
-  auto all = caches_;
+  std::vector<MemoryBinding> all;
+  for (const Cache& cache : caches_) all.push_back(cache.binding);
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (input_devices_[i].number != kHost) all.push_back({.input = i, .device = input_devices_[i].number});
   }
@@ -121,8 +54,8 @@ std::vector<MemoryBinding> Bindings::bindings() const {
 
 Memory Bindings::memory_of(size_t input) const {
   const Tensor& tensor = inputs_[input].tensor;
-  for (size_t i = 0; i < caches_.size(); ++i) {
-    if (caches_[i].input == input) return {tensor.type(), cache_dims_[i], tensor.raw(), {}};
+  for (const Cache& cache : caches_) {
+    if (cache.binding.input == input) return {tensor.type(), cache.dims, tensor.raw(), {}};
   }
   return {tensor.type(), tensor.dims(), tensor.raw(), {}};
 }
@@ -130,23 +63,19 @@ Memory Bindings::memory_of(size_t input) const {
 // Outputs and caches may lie in no memory that is bound already; inputs may share theirs.
 void Bindings::require_apart(const std::string& what, const Memory& memory, bool writes,
                              std::optional<size_t> input, std::optional<size_t> output) const {
-  const size_t bytes = bytes_of(memory.element, memory.dims);
   const auto refuse = [&](const char* kind, const std::string& other) {
     return bad_input("{} overlaps the memory of {} '{}'", what, kind, other).advise("bind memory of its own");
   };
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const OutputMemory& other = outputs_[i];
-    if (other.given() && i != output &&
-        overlap(memory.data, bytes, other.data, bytes_of(other.element, other.dims)))
+    if (other.given() && i != output && overlap(memory, {other.element, other.dims, other.data, {}}))
       throw refuse("output", graph_.outputs[i]->name);
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const bool is_cache = std::any_of(caches_.begin(), caches_.end(),
-                                      [&](const MemoryBinding& cache) { return cache.input == i; });
+                                      [&](const Cache& cache) { return cache.binding.input == i; });
     if (!bound_[i] || i == input || !(writes || is_cache)) continue;
-    const Memory other = memory_of(i);
-    if (overlap(memory.data, bytes, other.data, bytes_of(other.element, other.dims)))
-      throw refuse("input", graph_.inputs[i]->name);
+    if (overlap(memory, memory_of(i))) throw refuse("input", graph_.inputs[i]->name);
   }
 }
 
@@ -159,7 +88,7 @@ void Bindings::bind_input(std::string_view name, const Memory& memory) {
   // One element has no strides.
   const Memory fitted = dims ? Memory{memory.element, *dims, memory.data, {}, memory.device} : memory;
   require_memory(what, fitted, type);
-  require_place(what, fitted);
+  require_place(engine_, what, fitted);
   require_apart(what, fitted, false, index, std::nullopt);
   forget_cache(index, std::nullopt);
   inputs_[*index] = Tensor::borrow(fitted.element, fitted.dims, fitted.data, nullptr);
@@ -173,7 +102,7 @@ void Bindings::bind_output(std::string_view name, const Memory& memory) {
   const std::string what = fmt::format("output '{}'", name);
   require_memory(what, memory, graph_.outputs[*index]->type);
   require_writable(what, memory);
-  require_place(what, memory);
+  require_place(engine_, what, memory);
   require_apart(what, memory, true, std::nullopt, index);
   forget_cache(std::nullopt, index);
   outputs_[*index] = {memory.element, memory.dims, const_cast<void*>(memory.data)};
@@ -204,12 +133,10 @@ void Bindings::release_output(size_t output) {
 // A cache is unbound as a whole.
 void Bindings::forget_cache(std::optional<size_t> input, std::optional<size_t> output) {
   for (size_t i = caches_.size(); i-- > 0;) {
-    if (caches_[i].input != input && caches_[i].output != output) continue;
-    release_input(caches_[i].input);
+    const MemoryBinding& binding = caches_[i].binding;
+    if (binding.input != input && binding.output != output) continue;
+    release_input(binding.input);
     caches_.erase(caches_.begin() + static_cast<std::ptrdiff_t>(i));
-    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
-    cache_dims_.erase(cache_dims_.begin() + static_cast<std::ptrdiff_t>(i));
-    cache_devices_.erase(cache_devices_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
@@ -236,27 +163,22 @@ MemoryBinding Bindings::checked_cache(std::string_view past, std::string_view pr
 
 void Bindings::add_cache(const MemoryBinding& cache, const Memory& memory, int64_t rows,
                          std::unique_ptr<ResidentCache> kept) {
+  Cache made{cache, memory.dims, memory.device.device, std::move(kept)};
   caches_.reserve(caches_.size() + 1);
-  cache_dims_.reserve(cache_dims_.size() + 1);
-  cache_devices_.reserve(cache_devices_.size() + 1);
-  kept_.reserve(kept_.size() + 1);
   forget_cache(cache.input, cache.output);
   release_output(cache.output);
   release_input(cache.input);
   inputs_[cache.input] = Tensor::borrow(memory.element, memory.dims, memory.data, nullptr);
   bound_[cache.input] = true;
-  caches_.push_back(cache);
-  cache_devices_.push_back(memory.device.device);
-  cache_dims_.push_back(memory.dims);
-  kept_.push_back(std::move(kept));
-  set_rows(caches_.size() - 1, rows);
+  caches_.push_back(std::move(made));
+  set_rows(caches_.back(), rows);
 }
 
 void Bindings::bind_cache(std::string_view past, std::string_view present, const Memory& memory,
                           int64_t rows) {
   const MemoryBinding cache = checked_cache(past, present, memory, rows);
   require_memory(cache_name(past), memory, ValueType::of(memory.element, to_shape(memory.dims)));
-  require_place(cache_name(past), memory);
+  require_place(engine_, cache_name(past), memory);
   require_apart(cache_name(past), memory, true, cache.input, cache.output);
   add_cache(cache, memory, rows, nullptr);
 }
@@ -276,44 +198,43 @@ void Bindings::read_cache(std::string_view past, void* data, size_t bytes) const
   if (bytes > 0) std::memcpy(data, rows.raw(), bytes);
 }
 
-Tensor Bindings::rows_of(size_t cache) const {
-  const Tensor& rows = inputs_[caches_[cache].input].tensor;
-  return dense_rows(*cache_devices_[cache], rows.type(), rows.dims(), caches_[cache].capacity, rows.raw());
+Tensor Bindings::rows_of(const Cache& cache) const {
+  const Tensor& rows = inputs_[cache.binding.input].tensor;
+  return dense_rows(*cache.device, rows.type(), rows.dims(), cache.binding.capacity, rows.raw());
 }
 
 size_t Bindings::kept_bytes() const {
-  return std::accumulate(kept_.begin(), kept_.end(), size_t{0}, [](size_t bytes, const auto& kept) {
-    return bytes + (kept == nullptr ? 0 : kept->bytes());
+  return std::accumulate(caches_.begin(), caches_.end(), size_t{0}, [](size_t bytes, const Cache& cache) {
+    return bytes + (cache.kept == nullptr ? 0 : cache.kept->bytes());
   });
 }
 
-size_t Bindings::cache_of(std::string_view past) const {
-  for (size_t i = 0; i < caches_.size(); ++i) {
-    if (graph_.inputs[caches_[i].input]->name == past) return i;
+const Bindings::Cache& Bindings::cache_of(std::string_view past) const {
+  for (const Cache& cache : caches_) {
+    if (graph_.inputs[cache.binding.input]->name == past) return cache;
   }
   throw bad_input("'{}' is bound to no cache", past);
 }
 
 int64_t Bindings::cache_rows(std::string_view past) const {
-  const Dims& dims = inputs_[caches_[cache_of(past)].input].tensor.dims();
+  const Dims& dims = inputs_[cache_of(past).binding.input].tensor.dims();
   return dims[dims.size() - 2];
 }
 
 void Bindings::set_cache_rows(std::string_view past, int64_t rows) {
-  const size_t cache = cache_of(past);
-  if (rows < 0 || rows > caches_[cache].capacity)
-    throw bad_input("the cache of '{}' has room for {} rows, not for {}", past, caches_[cache].capacity,
-                    rows);
+  const Cache& cache = cache_of(past);
+  if (rows < 0 || rows > cache.binding.capacity)
+    throw bad_input("the cache of '{}' has room for {} rows, not for {}", past, cache.binding.capacity, rows);
   set_rows(cache, rows);
 }
 
 void Bindings::take_cache_rows(std::span<const int64_t> rows) {
-  for (size_t i = 0; i < caches_.size(); ++i) set_rows(i, rows[i]);
+  for (size_t i = 0; i < caches_.size(); ++i) set_rows(caches_[i], rows[i]);
 }
 
-void Bindings::set_rows(size_t cache, int64_t rows) {
-  Datum& input = inputs_[caches_[cache].input];
-  Dims dims = cache_dims_[cache];
+void Bindings::set_rows(const Cache& cache, int64_t rows) {
+  Datum& input = inputs_[cache.binding.input];
+  Dims dims = cache.dims;
   dims[dims.size() - 2] = rows;
   input = Tensor::borrow(input.tensor.type(), dims, input.tensor.raw(), nullptr);
 }
@@ -335,7 +256,7 @@ Datum Bindings::on_host(size_t input) const {
 NamedData Bindings::named_inputs() const {
   NamedData named;
   for (size_t i = 0; i < inputs_.size(); ++i) named[graph_.inputs[i]->name] = on_host(i);
-  for (size_t i = 0; i < caches_.size(); ++i) named[graph_.inputs[caches_[i].input]->name] = rows_of(i);
+  for (const Cache& cache : caches_) named[graph_.inputs[cache.binding.input]->name] = rows_of(cache);
   return named;
 }
 

@@ -2,19 +2,10 @@
 #pragma once
 
 #include "vernier/api/engine_state.h"
-#include "vernier/engine/engine_device.h"
+#include "vernier/api/memory.h"
 #include "vernier/exec/device/resident_cache.h"
 
 namespace vernier::api {
-
-// Memory as an application describes it.
-struct Memory {
-  ElementType element;
-  const Dims& dims;
-  const void* data;
-  std::span<const int64_t> byte_strides;  // empty: dense
-  EngineDevice device = host_of_engine();
-};
 
 class Bindings {
  public:
@@ -45,6 +36,13 @@ class Bindings {
   const std::string& device_of(size_t output) const { return output_devices_[output].name; }
 
  private:
+  struct Cache {
+    MemoryBinding binding;
+    Dims dims;  // of its memory
+    Device* device;
+    std::unique_ptr<ResidentCache> kept;  // null where the memory is the caller's
+  };
+
   // Throws where the memory is an output's; with `writes`, also where it is an input's. What is bound to
   // `input` and `output`, which it is to replace, does not count.
   void require_apart(const std::string& what, const Memory& memory, bool writes, std::optional<size_t> input,
@@ -57,17 +55,14 @@ class Bindings {
   void add_cache(const MemoryBinding& cache, const Memory& memory, int64_t rows,
                  std::unique_ptr<ResidentCache> kept);
   // The rows that a cache has, dense.
-  Tensor rows_of(size_t cache) const;
+  Tensor rows_of(const Cache& cache) const;
   // An input that is in no cache.
   Datum on_host(size_t input) const;
-  size_t cache_of(std::string_view past) const;
+  const Cache& cache_of(std::string_view past) const;
   void release_input(size_t input);
   void release_output(size_t output);
   void forget_cache(std::optional<size_t> input, std::optional<size_t> output);
-  void set_rows(size_t cache, int64_t rows);
-
-  // Throws unless it is memory of its device.
-  void require_place(const std::string& what, const Memory& memory) const;
+  void set_rows(const Cache& cache, int64_t rows);
 
   const Engine& engine_;
   const Graph& graph_;
@@ -75,10 +70,7 @@ class Bindings {
   std::vector<bool> bound_;    // of inputs
   std::vector<OutputMemory> outputs_;
   std::vector<EngineDevice> input_devices_, output_devices_;
-  std::vector<MemoryBinding> caches_;
-  std::vector<Dims> cache_dims_;                      // of the memory of each
-  std::vector<Device*> cache_devices_;                // of each
-  std::vector<std::unique_ptr<ResidentCache>> kept_;  // null where the memory is the caller's
+  std::vector<Cache> caches_;
 };
 
 }  // namespace vernier::api
