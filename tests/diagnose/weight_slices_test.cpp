@@ -117,6 +117,23 @@ TEST(Parts, ATileThatWasNeverWritten) {
   EXPECT_EQ(cause_of(graph, "mul", made), "B44: a part of its result is zero: it was never written");
 }
 
+// A reader that does not wait finds a part of it; all of it is a state that was kept.
+TEST(Parts, ATileThatTheRunBeforeLeft) {
+  const auto graph = block();
+  const auto before = drawn({6, 16}, 9);
+  HypothesisContext context = graph.context();
+  context.sound_before = [before] { return Tensors{before}; };
+  const auto cause = [&](size_t from) {
+    auto made = graph.value("z").to_doubles();
+    const auto old = before.to_doubles();
+    for (size_t i = 0; i < made.size(); ++i) made[i] = i % 16 >= from ? old[i] : made[i];
+    const auto found = reproduce(graph.flagged("add", real_tensor({6, 16}, made)), context).cause;
+    return found ? found->failure.code() : "unexplained";
+  };
+  EXPECT_EQ(cause(11), "B44");
+  EXPECT_EQ(cause(0), "B46");
+}
+
 TEST(Parts, ScatteredElementsAreNone) {
   const auto graph = block();
   auto made = graph.value("z").to_doubles();

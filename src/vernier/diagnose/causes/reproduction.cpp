@@ -66,7 +66,7 @@ void judge_proposal(const Proposal& proposal, size_t number, const CauseTrial& t
   if (where.axis == 0 && where.of == batch)
     part.failure = FailureClass(43);
   else if (part.failure == left_over)
-    part.failure = not_waited_for;  // by who reads a part of what the run before has left
+    part.failure = not_waited_for;  // who waits finds nothing of the run before, or all of it
   simulated.push_back(std::move(part));
 }
 
