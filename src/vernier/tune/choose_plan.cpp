@@ -84,9 +84,12 @@ void run_in_turn(std::vector<TimedPlan>& plans, const Backend& kernels, int leve
     spent += each.seconds.back();
   }
   const bool is_large = spent > kBudgets[level];
-  const double most = std::max(kLongest * kBudgets[level], spent + 1e-9);
-  for (size_t round = 0; round < kMost && spent < most && (round < kLeast || spent < kBudgets[level]);
-       ++round) {
+  const double most = kLongest * kBudgets[level];
+  const auto goes_on = [&](size_t round) {
+    if (round == 0) return true;
+    return round < kMost && spent < most && (round < kLeast || spent < kBudgets[level]);
+  };
+  for (size_t round = 0; goes_on(round); ++round) {
     double best = HUGE_VAL;
     for (const TimedPlan& each : plans) best = std::min(best, each.shortest());
     // The first runs meet cold caches, so they show less.
