@@ -60,5 +60,21 @@ const std::vector<PlantedFault> kClipFaults = {
 
 VERNIER_PLANTED(ClipFaults, kClipFaults);
 
+Simulated cause_of(const std::string& graph, const FaultyEngine& engine, const NamedData& data) {
+  const Model model = parse_planted(graph, 18);
+  return Planted(model, engine, data).reproduction().cause.value_or(Simulated());
+}
+
+TEST(ClipBounds, OneThatNothingReachesInItsPlaceIsLost) {
+  EXPECT_EQ(cause_of(clip(), reads_bounds(-0.2, 1e6), kBounds).what, "the upper bound is lost");
+}
+
+TEST(ClipBounds, AnEpsilonThatBecameZeroIsAMatterOfPrecision) {
+  const NamedData data{{"x", floats({4}, {0, 0.5, 0, 2})}, {"low", floats({}, {1e-12})}};
+  const std::string graph = of_floats("%x: f32[4], %low: f32[]", "Clip(%x, %low) version 13");
+  const auto zero = [](const Tensor&) { return floats({}, {0}); };
+  EXPECT_EQ(cause_of(graph, reads("low", zero), data).failure.code(), "B13");
+}
+
 }  // namespace
 }  // namespace vernier

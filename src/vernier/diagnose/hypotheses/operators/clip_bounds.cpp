@@ -116,7 +116,15 @@ std::optional<std::pair<double, double>> both_bounds(const Member& clip) {
   return range > 0 && std::isfinite(range) ? std::optional(bounds) : std::nullopt;
 }
 
-// Proposes the bounds of Relu and Relu6, which kernels have built in, in the place of others.
+// A bound that only keeps what follows from dividing by zero, and that float16 takes for zero.
+bool is_epsilon(const Member& clip, size_t input) {
+  if (!clip.has(input) || clip.in(input).size() != 1) return false;
+  const double value = clip.in(input).to_doubles()[0];
+  return value > 0 && OperandFormat(ElementType::kFloat16).round(value) == 0;
+}
+
+// Proposes the bounds of Relu and Relu6, which kernels have built in, in the place of others. An epsilon that
+// became 0 is a matter of precision.
 void propose_built_in_bounds(const Member& clip, std::vector<Proposal>& proposals) {
   const bool lower = has_bound(clip, 1, "min"), upper = has_bound(clip, 2, "max");
   const double low = lower ? bound_of(clip, 1, "min") : -HUGE_VAL,
@@ -126,7 +134,7 @@ void propose_built_in_bounds(const Member& clip, std::vector<Proposal>& proposal
     if (from > to) return;
     proposals.push_back({FailureClass(32), what, [&clip, from, to] { return with_bounds(clip, from, to); }});
   };
-  if (lower && low != 0) add("the lower bound is 0 in its place", 0, high);
+  if (lower && low != 0 && !is_epsilon(clip, 1)) add("the lower bound is 0 in its place", 0, high);
   if (upper && high != kSix) add("the upper bound is 6 in its place", low, kSix);
 }
 
@@ -162,13 +170,6 @@ void propose_other_ends(const Member& clip, std::vector<Proposal>& proposals) {
   if (low != -high) saturating("it saturates smoothly at its larger bound, on either side", 0, most);
 }
 
-// A bound that only keeps what follows from dividing by zero, and that float16 takes for zero.
-bool is_epsilon(const Member& clip, size_t input) {
-  if (!clip.has(input) || clip.in(input).size() != 1) return false;
-  const double value = clip.in(input).to_doubles()[0];
-  return value > 0 && OperandFormat(ElementType::kFloat16).round(value) == 0;
-}
-
 }  // namespace
 
 void propose_clip_bounds(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
@@ -181,7 +182,6 @@ void propose_clip_bounds(const Member& member, const FlaggedNode& flagged, const
   }
   if (!member.is("Clip")) return;
   propose_other_bounds(member, flagged, proposals);
-  propose_built_in_bounds(member, proposals);
   if (!is_epsilon(member, 1)) propose_zeros_outside(member, proposals);
   propose_other_ends(member, proposals);
   const bool lower = has_bound(member, 1, "min"), upper = has_bound(member, 2, "max");
@@ -194,6 +194,7 @@ void propose_clip_bounds(const Member& member, const FlaggedNode& flagged, const
   if (lower && upper)
     proposals.push_back(
         {failure, "both bounds are lost", [&] { return without_bounds(member, true, true); }});
+  propose_built_in_bounds(member, proposals);
   if (member.has(1) && member.has(2)) {
     proposals.push_back({failure, "the bounds are exchanged", [&] {
                            Tensors inputs = member.inputs();
