@@ -1,4 +1,6 @@
 // Bounds of a Clip that are lost, exchanged, others, or those from before; and one of a Relu.
+#include <gmock/gmock.h>
+
 #include <cmath>
 
 #include "diagnose/planted_fault.h"
@@ -70,10 +72,14 @@ TEST(ClipBounds, OneThatNothingReachesInItsPlaceIsLost) {
 }
 
 TEST(ClipBounds, AnEpsilonThatBecameZeroIsAMatterOfPrecision) {
-  const NamedData data{{"x", floats({4}, {0, 0.5, 0, 2})}, {"low", floats({}, {1e-12})}};
-  const std::string graph = of_floats("%x: f32[4], %low: f32[]", "Clip(%x, %low) version 13");
-  const auto zero = [](const Tensor&) { return floats({}, {0}); };
-  EXPECT_EQ(cause_of(graph, reads("low", zero), data).failure.code(), "B13");
+  const auto proposed = [](double low) {
+    const Model model = parse_planted(of_floats("%x: f32[4], %low: f32[]", "Clip(%x, %low) version 13"), 18);
+    const auto zero = [](const Tensor&) { return floats({}, {0}); };
+    return Planted(model, reads("low", zero), {{"low", floats({}, {low})}}).proposed();
+  };
+  const std::string zero = "the lower bound is 0 in its place";
+  EXPECT_THAT(proposed(1e-12), testing::Not(testing::Contains(zero)));
+  EXPECT_THAT(proposed(0.1), testing::Contains(zero));
 }
 
 }  // namespace
