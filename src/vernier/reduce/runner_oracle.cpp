@@ -6,6 +6,7 @@
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/base/file.h"
 #include "vernier/compare/distance.h"
+#include "vernier/exec/runner_decorator.h"
 #include "vernier/onnx/export.h"
 
 namespace vernier {
@@ -13,30 +14,23 @@ namespace vernier {
 namespace {
 
 // Keeps what a run says when it fails: verdicts of a comparison have it with more around it.
-class HeardRunner : public Runner {
+class HeardRunner : public RunnerDecorator {
  public:
-  explicit HeardRunner(Runner& runner) : runner_(runner) {}
+  explicit HeardRunner(Runner& runner) : RunnerDecorator(runner) {}
 
-  const std::string& name() const override { return runner_.name(); }
-  std::map<std::string, std::string> description() override { return runner_.description(); }
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override {
     const bool is_first = !std::exchange(has_run_, true);
     try {
-      return runner_.run(inputs, taps);
+      return decorated().run(inputs, taps);
     } catch (const Error& error) {
       if (is_first) failure_ = error.message();
       throw;
     }
   }
-  Runner& original() override { return runner_.original(); }
-  void limit_time(double seconds) override { runner_.limit_time(seconds); }
-  bool can_repeat() const override { return runner_.can_repeat(); }
-  std::string random_generator() const override { return runner_.random_generator(); }
 
   const std::string& failure() const { return failure_; }
 
  private:
-  Runner& runner_;
   bool has_run_ = false;
   std::string failure_;  // of the first run
 };

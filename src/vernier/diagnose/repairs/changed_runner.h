@@ -4,24 +4,24 @@
 #include <set>
 
 #include "vernier/diagnose/repairs/candidate.h"
+#include "vernier/exec/runner_decorator.h"
 
 namespace vernier {
 
 // A runner whose caller does something else with inputs and outputs. Outputs that the model did not have,
 // with which a rewrite keeps an engine from fusing nodes, are left out.
-class ChangedRunner : public Runner {
+class ChangedRunner : public RunnerDecorator {
  public:
   // `start` starts the engine. The outputs of `graph` stay. The candidate outlives this.
   ChangedRunner(std::function<std::unique_ptr<Runner>()> start, const Graph& graph,
                 const RepairCandidate& candidate)
-      : start_(std::move(start)), runner_(start_()), candidate_(candidate) {
-    for (const Value* output : graph.outputs) outputs_.insert(output->name);
-  }
+      : ChangedRunner(start(), start, graph, candidate) {}
 
-  const std::string& name() const override { return runner_->name(); }
-  std::map<std::string, std::string> description() override { return runner_->description(); }
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override {
-    if (candidate_.starts_anew) runner_ = start_();
+    if (candidate_.starts_anew) {
+      runner_ = start_();
+      decorate(*runner_);
+    }
     Trace trace =
         candidate_.run ? candidate_.run(*runner_, given(inputs)) : runner_->run(given(inputs), taps);
     if (candidate_.outputs) candidate_.outputs(trace);
@@ -35,11 +35,25 @@ class ChangedRunner : public Runner {
     if (candidate_.run || candidate_.starts_anew) throw unsupported("only the caller can time what he does");
     return runner_->time(given(inputs), runs);
   }
-  Runner& original() override { return runner_->original(); }
-  void limit_time(double seconds) override { runner_->limit_time(seconds); }
-  std::string random_generator() const override { return runner_->random_generator(); }
+  // Who changes what an engine is given adds no noise, and no values, to it.
+  std::optional<Trace> run_with_noise(const NamedData&, const std::vector<std::string>&, uint64_t) override {
+    return std::nullopt;
+  }
+  std::optional<Trace> run_with_values(const NamedData&, const std::vector<std::string>&, const NamedData&,
+                                       std::optional<uint64_t>) override {
+    return std::nullopt;
+  }
 
  private:
+  ChangedRunner(std::unique_ptr<Runner> runner, std::function<std::unique_ptr<Runner>()> start,
+                const Graph& graph, const RepairCandidate& candidate)
+      : RunnerDecorator(*runner),
+        start_(std::move(start)),
+        runner_(std::move(runner)),
+        candidate_(candidate) {
+    for (const Value* output : graph.outputs) outputs_.insert(output->name);
+  }
+
   NamedData given(const NamedData& inputs) const {
     return candidate_.inputs ? candidate_.inputs(inputs) : inputs;
   }

@@ -8,6 +8,7 @@
 #include "vernier/compare/distance.h"
 #include "vernier/data/random/random_values.h"
 #include "vernier/diagnose/bounds/derived_bounds.h"
+#include "vernier/exec/runner_decorator.h"
 #include "vernier/run/comparison_run.h"
 
 namespace vernier {
@@ -46,29 +47,19 @@ double error_of(const TensorComparison& tensor) {
 }  // namespace
 
 // Computes the right outputs of a sample once, however many engines are measured by it.
-class Evaluator::Remembered : public Runner {
+class Evaluator::Remembered : public RunnerDecorator {
  public:
-  explicit Remembered(Runner& runner) : runner_(runner) {}
+  explicit Remembered(Runner& runner) : RunnerDecorator(runner) {}
 
-  const std::string& name() const override { return runner_.name(); }
-  std::map<std::string, std::string> description() override { return runner_.description(); }
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override {
     for (const Known& each : known_) {
       if (each.taps == taps && are_the_same(each.inputs, inputs)) return each.trace;
     }
-    Trace trace = runner_.run(inputs, taps);
+    Trace trace = decorated().run(inputs, taps);
     known_.push_back({inputs, taps, trace});
     return trace;
   }
-  std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
-                                      uint64_t seed) override {
-    return runner_.run_with_noise(inputs, taps, seed);
-  }
-  std::optional<Trace> run_with_values(const NamedData& inputs, const std::vector<std::string>& taps,
-                                       const NamedData& values, std::optional<uint64_t> noise_seed) override {
-    return runner_.run_with_values(inputs, taps, values, noise_seed);
-  }
-  std::string random_generator() const override { return runner_.random_generator(); }
+  Runner& original() override { return *this; }
 
  private:
   struct Known {
@@ -77,7 +68,6 @@ class Evaluator::Remembered : public Runner {
     Trace trace;
   };
 
-  Runner& runner_;
   std::vector<Known> known_;
 };
 

@@ -4,9 +4,9 @@ namespace vernier {
 
 Trace WatchedRunner::run(const NamedData& inputs, const std::vector<std::string>& taps) {
   constexpr double kLeast = 0.1;
-  runner_.limit_time(std::max(kLeast, part_ * watch_.left()));
+  decorated().limit_time(std::max(kLeast, part_ * watch_.left()));
   try {
-    return runner_.run(inputs, taps);
+    return decorated().run(inputs, taps);
   } catch (const Error& error) {
     if (!failure_) failure_ = Failure{inputs, error.message(), error.code() == ErrorCode::kUnsupported};
     throw;
@@ -16,7 +16,7 @@ Trace WatchedRunner::run(const NamedData& inputs, const std::vector<std::string>
 std::optional<Trace> WatchedRunner::run_with_noise(const NamedData& inputs,
                                                    const std::vector<std::string>& taps, uint64_t seed) {
   require_time();
-  return runner_.run_with_noise(inputs, taps, seed);
+  return decorated().run_with_noise(inputs, taps, seed);
 }
 
 std::optional<Trace> WatchedRunner::run_with_values(const NamedData& inputs,
@@ -24,7 +24,7 @@ std::optional<Trace> WatchedRunner::run_with_values(const NamedData& inputs,
                                                     const NamedData& values,
                                                     std::optional<uint64_t> noise_seed) {
   require_time();
-  return runner_.run_with_values(inputs, taps, values, noise_seed);
+  return decorated().run_with_values(inputs, taps, values, noise_seed);
 }
 
 void WatchedRunner::require_time() const {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "vernier/diagnose/experiments/stopwatch.h"
-#include "vernier/exec/runner.h"
+#include "vernier/exec/runner_decorator.h"
 
 namespace vernier {
 
 // A runner whose runs have an end, and whose failures are kept.
-class WatchedRunner : public Runner {
+class WatchedRunner : public RunnerDecorator {
  public:
   struct Failure {
     NamedData inputs;
@@ -16,25 +16,21 @@ class WatchedRunner : public Runner {
 
   // Both outlive this. A run may take that part of the time that is left.
   WatchedRunner(Runner& runner, const Stopwatch& watch, double part = 1)
-      : runner_(runner), watch_(watch), part_(part) {}
+      : RunnerDecorator(runner), watch_(watch), part_(part) {}
 
-  const std::string& name() const override { return runner_.name(); }
-  std::map<std::string, std::string> description() override { return runner_.description(); }
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
   // Skips what only improves a verdict when the time is over.
   std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
                                       uint64_t seed) override;
   std::optional<Trace> run_with_values(const NamedData& inputs, const std::vector<std::string>& taps,
                                        const NamedData& values, std::optional<uint64_t> noise_seed) override;
-  bool can_repeat() const override { return runner_.can_repeat(); }
-  std::string random_generator() const override { return runner_.random_generator(); }
+  Runner& original() override { return *this; }  // nobody gets past the watch
 
   const std::optional<Failure>& first_failure() const { return failure_; }
 
  private:
   void require_time() const;
 
-  Runner& runner_;
   const Stopwatch& watch_;
   double part_;
   std::optional<Failure> failure_;
