@@ -222,6 +222,17 @@ TEST_F(BuildOptionsOfC, TheVerdictIsTold) {
   EXPECT_GT(report.build_seconds, 0);
 }
 
+// What stays in float is by name alone.
+TEST_F(BuildOptionsOfC, NamesOfTheCommandLine) {
+  const BuildOptions options{.named = {{"fp16", "1"}, {"keep-fp32", "*"}}, .verify = false};
+  ASSERT_EQ(set("fp16", "1"), VERNIER_OK);
+  ASSERT_EQ(set("keep_fp32", "*"), VERNIER_OK);
+  ASSERT_EQ(set("verify", "0"), VERNIER_OK);
+  ASSERT_EQ(build(kDigits), VERNIER_OK) << vernier_last_error();
+  EXPECT_NO_THROW(Engine::build(kDigits, options));
+  EXPECT_THROW(Engine::build(kDigits, {.named = {{"keep", "*"}}}), Error);
+}
+
 TEST_F(BuildOptionsOfC, WeightsInBlocks) {
   const ModelFile beside = dense_model();
   ASSERT_EQ(set("int4", "1"), VERNIER_OK);
@@ -284,6 +295,7 @@ TEST_F(BuildOptionsOfC, WhatIsNoOptionIsRefused) {
   EXPECT_EQ(set("bf16", "yes"), VERNIER_ERROR_USAGE);
   EXPECT_EQ(set("workspace", "-1"), VERNIER_ERROR_USAGE);
   EXPECT_EQ(set("constraints", "some"), VERNIER_ERROR_USAGE);
+  EXPECT_EQ(set("keep_fp32", ""), VERNIER_ERROR_USAGE);
   EXPECT_EQ(set(nullptr, "1"), VERNIER_ERROR_USAGE);
   EXPECT_EQ(vernier_build_options_create(nullptr), VERNIER_ERROR_USAGE);
   EXPECT_EQ(vernier_engine_report(nullptr, nullptr), VERNIER_ERROR_USAGE);

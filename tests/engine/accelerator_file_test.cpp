@@ -151,7 +151,7 @@ TEST_F(AcceleratorFile, SaysWhatItIsForAndWhyNodesAreLeftToTheCpu) {
   ASSERT_EQ(manifest.devices.size(), 1U);
   EXPECT_EQ(manifest.devices[0].name, "simulated");
   EXPECT_EQ(manifest.devices[0].options,
-            (std::map<std::string, std::string>{{"seed", "5"}, {"streams", "3"}, {"lacks", "Conv,MatMul"}}));
+            (std::map<std::string, std::string>{{"number", "5"}, {"streams", "3"}, {"lacks", "Conv,MatMul"}}));
   std::map<std::string, std::string> refusals;
   size_t copies = 0;
   for (const StepDescription& step : manifest.plans.at(0).steps) {

@@ -3,31 +3,33 @@
 #include "vernier/backends/cpu/driver.h"
 #include "vernier/backends/installed/drivers.h"
 #include "vernier/builder/builder.h"
+#include "vernier/engine/named_options.h"
 #include "vernier/engine/quarantine.h"
 
 namespace vernier::api {
 
 namespace {
 
-PrecisionOptions inner_options(const v1::PrecisionOptions& options) {
-  if (options.bf16 && options.fp16) throw usage_error("bf16 and fp16 exclude each other");
-  PrecisionOptions result;
-  result.bf16 = options.bf16;
-  result.fp16 = options.fp16;
-  result.int8 = options.int8;
-  result.int4 = options.int4;
-  result.best = options.best;
-  result.tf32 = options.tf32;
-  result.layers = parse_layer_types(options.layer_precisions);
-  result.outputs = parse_layer_types(options.layer_output_types);
-  result.plan = options.plan;
-  result.calibration = options.calibration;
-  switch (options.constraints) {
-    case v1::PrecisionConstraints::kObey: result.constraints = PrecisionConstraints::kObey; break;
-    case v1::PrecisionConstraints::kPrefer: result.constraints = PrecisionConstraints::kPrefer; break;
-    case v1::PrecisionConstraints::kNone: result.constraints = PrecisionConstraints::kNone; break;
+// Writes what the fields say over what was said by name.
+void add_fields(const v1::PrecisionOptions& options, std::map<std::string, std::string>& named) {
+  const std::pair<const char*, bool> flags[] = {{"bf16", options.bf16}, {"fp16", options.fp16},
+                                                {"int8", options.int8}, {"int4", options.int4},
+                                                {"best", options.best}, {"tf32", options.tf32}};
+  for (const auto& [name, given] : flags) {
+    if (given) named[name] = "1";
   }
-  return result;
+  const std::pair<const char*, std::string> texts[] = {{"layer-precisions", options.layer_precisions},
+                                                       {"layer-output-types", options.layer_output_types},
+                                                       {"plan", options.plan.string()},
+                                                       {"calibration", options.calibration.string()}};
+  for (const auto& [name, text] : texts) {
+    if (!text.empty()) named[name] = text;
+  }
+  switch (options.constraints) {
+    case v1::PrecisionConstraints::kObey: break;
+    case v1::PrecisionConstraints::kPrefer: named["precision-constraints"] = "prefer"; break;
+    case v1::PrecisionConstraints::kNone: named["precision-constraints"] = "none"; break;
+  }
 }
 
 ShapeProfile inner_profile(const v1::ShapeProfile& profile) {
@@ -49,20 +51,22 @@ BuildOptions inner_options(const v1::BuildOptions& options) {
   if (options.optimization_level < 0 || options.optimization_level > kMostLevel)
     throw usage_error("optimization level {}: it goes from 0 to {}", options.optimization_level, kMostLevel);
   BuildOptions result;
+  auto named = options.named;
+  add_fields(options.precision, named);
+  if (options.deterministic) named["deterministic"] = "1";
+  if (options.isolate_trials) named["isolate-trials"] = "1";
+  set_named_options(named, result);
   result.keep_defaults = options.keep_defaults;
-  result.deterministic = options.deterministic;
   result.workspace = options.workspace;
   result.passes.disabled = {options.disabled_passes.begin(), options.disabled_passes.end()};
   if (options.exact_passes_only)
     result.passes.forbidden = {NumericalClass::kReassociating, NumericalClass::kNarrowing,
                                NumericalClass::kApproximate};
-  result.precision = inner_options(options.precision);
   for (const std::string& device : options.devices) result.accelerators.push_back(accelerator_driver(device));
   for (const v1::ShapeProfile& profile : options.profiles) result.profiles.push_back(inner_profile(profile));
   result.tune.level = options.optimization_level;
   result.tune.approximate = !options.exact_passes_only;
   result.tune.only = {options.allowed_tactics.begin(), options.allowed_tactics.end()};
-  result.tune.isolate = options.isolate_trials;
   result.tune.without = {options.denied_tactics.begin(), options.denied_tactics.end()};
   if (!options.inject_fault.empty()) result.fault = parse_fault(options.inject_fault, cpu::tactic_names());
   if (!options.timing_cache.empty()) {

@@ -1,7 +1,10 @@
 // Building by options, and what came of it, in the C interface.
+#include <algorithm>
 #include <charconv>
 
 #include "vernier/api/c_calls.h"
+#include "vernier/api/public_error.h"
+#include "vernier/engine/named_options.h"
 
 using vernier::api::require_pointers;
 using vernier::api::status_of;
@@ -39,20 +42,9 @@ namespace {
 }
 
 bool* find_flag(v1::BuildOptions& options, std::string_view name) {
-  const std::pair<std::string_view, bool*> flags[] = {{"exact_passes_only", &options.exact_passes_only},
-                                                      {"keep_defaults", &options.keep_defaults},
-                                                      {"deterministic", &options.deterministic},
-                                                      {"verify", &options.verify},
-                                                      {"isolate_trials", &options.isolate_trials},
-                                                      {"bf16", &options.precision.bf16},
-                                                      {"fp16", &options.precision.fp16},
-                                                      {"int8", &options.precision.int8},
-                                                      {"int4", &options.precision.int4},
-                                                      {"best", &options.precision.best},
-                                                      {"tf32", &options.precision.tf32}};
-  for (const auto& [each, flag] : flags) {
-    if (each == name) return flag;
-  }
+  if (name == "exact_passes_only") return &options.exact_passes_only;
+  if (name == "keep_defaults") return &options.keep_defaults;
+  if (name == "verify") return &options.verify;
   return nullptr;
 }
 
@@ -64,25 +56,6 @@ std::vector<std::string>* find_list(v1::BuildOptions& options, std::string_view 
   return nullptr;
 }
 
-// Whether the name is one of a text.
-bool set_text(v1::BuildOptions& options, std::string_view name, const std::string& value) {
-  if (name == "layer_precisions")
-    options.precision.layer_precisions = value;
-  else if (name == "layer_output_types")
-    options.precision.layer_output_types = value;
-  else if (name == "plan")
-    options.precision.plan = value;
-  else if (name == "calibration")
-    options.precision.calibration = value;
-  else if (name == "timing_cache")
-    options.timing_cache = value;
-  else if (name == "inject_fault")
-    options.inject_fault = value;
-  else
-    return false;
-  return true;
-}
-
 template <class Number>
 Number parse_number(const std::string& name, const std::string& value) {
   Number number{};
@@ -92,15 +65,15 @@ Number parse_number(const std::string& name, const std::string& value) {
   return number;
 }
 
-void set_constraints(v1::BuildOptions& options, const std::string& name, const std::string& value) {
-  if (value == "obey")
-    options.precision.constraints = v1::PrecisionConstraints::kObey;
-  else if (value == "prefer")
-    options.precision.constraints = v1::PrecisionConstraints::kPrefer;
-  else if (value == "none")
-    options.precision.constraints = v1::PrecisionConstraints::kNone;
-  else
-    refuse(name, value);
+// Sets one that the command line has, too, under a name with dashes. A value that is none is refused at once.
+void set_named(v1::BuildOptions& options, std::string name, const std::string& value) {
+  if (name == "constraints") name = "precision-constraints";
+  std::replace(name.begin(), name.end(), '_', '-');
+  guarded([&] {
+    vernier::BuildOptions tried;
+    set_named_options({{name, value}}, tried);
+  });
+  options.named[name] = value;
 }
 
 void set(v1::BuildOptions& options, const std::string& name, const std::string& value) {
@@ -113,10 +86,12 @@ void set(v1::BuildOptions& options, const std::string& name, const std::string& 
     options.workspace = parse_number<size_t>(name, value);
   } else if (name == "optimization_level") {
     options.optimization_level = parse_number<int>(name, value);
-  } else if (name == "constraints") {
-    set_constraints(options, name, value);
-  } else if (!set_text(options, name, value)) {
-    throw v1::Error(v1::ErrorCode::kUsage, "there is no build option '" + name + "'");
+  } else if (name == "timing_cache") {
+    options.timing_cache = value;
+  } else if (name == "inject_fault") {
+    options.inject_fault = value;
+  } else {
+    set_named(options, name, value);
   }
 }
 

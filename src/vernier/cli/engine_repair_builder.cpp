@@ -1,7 +1,7 @@
 #include "vernier/cli/engine_repair_builder.h"
 
-#include "vernier/cli/options/precision_options.h"
 #include "vernier/engine/engine_runner.h"
+#include "vernier/engine/named_options.h"
 
 namespace vernier {
 
@@ -35,7 +35,10 @@ RunnerSpec EngineRepairBuilder::changed(const EngineChange& change) const {
   RunnerSpec spec = spec_;
   spec.options.erase("save-run");
   if (!change.plan.empty()) {
-    for (const auto& [name, takes_value] : precision_option_names()) spec.options.erase(name);
+    for (const NamedOption& option : named_options()) {
+      if (option.says_types) spec.options.erase(option.name);
+    }
+    spec.options.erase("precision-constraints");
     spec.options["plan"] = change.plan.string();
   }
   for (const auto& [name, value] : change.options) spec.options[name] = value;
@@ -60,11 +63,8 @@ std::unique_ptr<Runner> EngineRepairBuilder::make(const EngineChange& change, do
 
 bool EngineRepairBuilder::takes(const std::string& option) const {
   static const std::map<std::string, std::set<std::string>> known = {
-      {"cpu", {kDeterministicOption}},
-      {kSimulated, {kDeterministicOption}},
-      {kCuda, {kDeterministicOption}},
-      {"onnxruntime", {"optimization", "runner-option"}}};
-  const auto found = known.find(spec_.kind);
+      {"cpu", {"deterministic"}}, {"onnxruntime", {"optimization", "runner-option"}}};
+  const auto found = known.find(is_built_engine(spec_) ? "cpu" : spec_.kind);
   return found != known.end() && found->second.contains(option) && !spec_.options.contains(option);
 }
 

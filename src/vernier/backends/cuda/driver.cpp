@@ -54,8 +54,8 @@ class CudaDriver : public Driver {
   std::set<std::string> approximate_tactics() const override { return {}; }
   std::string number() const override { return std::to_string(options_.ordinal); }
   std::map<std::string, std::string> options() const override {
-    std::map<std::string, std::string> all = {{"device", number()}};
-    if (!options_.captures) all["captures"] = "no";
+    std::map<std::string, std::string> all = {{"number", number()}};
+    if (!options_.captures) all["no-capture"] = "";
     if (!options_.lacks.empty()) all["lacks"] = fmt::format("{}", fmt::join(options_.lacks, ","));
     return all;
   }
@@ -76,31 +76,58 @@ class CudaDriver : public Driver {
   std::set<std::string> tactics_;
 };
 
-}  // namespace
+// These faults can be injected into its streams.
+const std::set<DeviceFault::Kind> kDeviceFaults = {DeviceFault::Kind::kDropWait, DeviceFault::Kind::kDropCopy,
+                                                   DeviceFault::Kind::kStaleReplay};
 
-CudaOptions parse_options(const std::map<std::string, std::string>& options) {
+std::shared_ptr<const Driver> make(const std::map<std::string, std::string>& options) {
   CudaOptions parsed;
   for (const auto& [name, value] : options) {
-    if (name == "device") {
+    if (name == "number") {
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed.ordinal);
       if (error != std::errc() || end != value.data() + value.size() || parsed.ordinal < 0)
         throw usage_error("'{}' is no number of a GPU", value).advise("count from 0: --cuda=1 is the second");
     } else if (name == "lacks") {
       std::istringstream list(value);
       for (std::string op; std::getline(list, op, ',');) parsed.lacks.insert(op);
-    } else if (name == "captures" && value == "no") {
+    } else if (name == "no-capture") {
       parsed.captures = false;
-    } else if (name == "path") {
+    } else if (name == "cuda-path") {
       parsed.search.cuda_path = value;
+    } else if (name == "inject-fault") {
+      parsed.fault = parse_device_fault(value, kDeviceFaults);
     } else {
       throw usage_error("the CUDA backend has no option '{}'", name);
     }
   }
-  return parsed;
+  return make_driver(parsed);
 }
+
+}  // namespace
 
 std::shared_ptr<const Driver> make_driver(const CudaOptions& options) {
   return std::make_shared<CudaDriver>(options);
+}
+
+const AcceleratorKind& accelerator_kind() {
+  static const AcceleratorKind kind{
+      kName,
+      "GPU",
+      "a GPU of NVIDIA",
+      {{"cuda-path", "FOLDER",
+        "where the libraries of CUDA are looked for first: a toolkit, or a folder of Python packages (then: "
+        "those "
+        "of the first python3 or of VERNIER_PYTHON, CUDA_PATH, /usr/local/cuda, the system's)"},
+       {"lacks", "OPERATOR,…",
+        "what is left to the CPU though the GPU could compute it; cuBLASLt, cuDNN: their products and "
+        "convolutions "
+        "are left to kernels of Vernier"},
+       {"no-capture", "", "enqueues each step at each run, and replays nothing"},
+       {"inject-fault", "drop-wait:K|drop-copy:K|stale-replay:K",
+        "its K-th wait or copy, from 0, is left out, or its K-th replay is an old one; see "
+        "docs/fault-injection.md"}},
+      make};
+  return kind;
 }
 
 }  // namespace vernier::cuda

@@ -10,10 +10,6 @@ namespace vernier::cuda {
 inline constexpr const char* kName = "cuda";                             // Driver::name
 inline constexpr const char *kCublasLt = "cuBLASLt", *kCudnn = "cuDNN";  // in CudaOptions::lacks
 
-// These faults can be injected into its streams.
-inline const std::set<DeviceFault::Kind> kDeviceFaults = {
-    DeviceFault::Kind::kDropWait, DeviceFault::Kind::kDropCopy, DeviceFault::Kind::kStaleReplay};
-
 struct CudaOptions {
   int ordinal = 0;  // of the GPU, as the driver counts them
   SearchOptions search = {};
@@ -24,13 +20,11 @@ struct CudaOptions {
   std::optional<DeviceFault> fault = {};
 };
 
-// "device", "lacks" (operators, separated by commas), "captures" ("no") and "path", as Driver::options gives
-// them; those that are missing are as CudaOptions has them. Throws usage_error for others, and for values
-// that are none.
-CudaOptions parse_options(const std::map<std::string, std::string>& options);
-
 // Opens the libraries and the GPU; all that have the same options share them. Throws unsupported where one is
 // missing.
 std::shared_ptr<const Driver> make_driver(const CudaOptions& options = {});
+
+// "number" is that of the GPU; options that are missing are as CudaOptions has them.
+const AcceleratorKind& accelerator_kind();
 
 }  // namespace vernier::cuda

@@ -8,8 +8,12 @@ namespace vernier {
 // Its kernels run what no other device does.
 const Driver& host_driver();
 
-// Makes the driver of an accelerator by its name, with these options (Driver::options). Throws unsupported
-// where this build has none of the name, and usage_error for options that it does not have.
+// In the order of their names. Null: there is none of this name.
+const std::vector<const AcceleratorKind*>& accelerator_kinds();
+const AcceleratorKind* find_accelerator_kind(std::string_view name);
+
+// Makes the driver of an accelerator by its name, with these options (AcceleratorKind::make). Throws
+// unsupported where this build has none of the name, and usage_error for options that it does not have.
 std::shared_ptr<const Driver> accelerator_driver(const std::string& name,
                                                  const std::map<std::string, std::string>& options);
 

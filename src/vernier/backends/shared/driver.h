@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "vernier/backends/shared/faults/fault.h"
 #include "vernier/exec/backend.h"
@@ -71,6 +72,22 @@ class Driver {
   virtual bool is_faulty() const { return false; }
   // `fault`: what is to go wrong on purpose, to see that it is found.
   virtual std::unique_ptr<FaultableBackend> make(const std::optional<FaultSpec>& fault = {}) const = 0;
+};
+
+// A kind of accelerator, by which the command line, C++ and engine files find its driver.
+struct AcceleratorKind {
+  struct Option {
+    const char* name;   // "lacks"
+    const char* value;  // what --help calls its value, "OPERATOR,…"; "": a flag
+    const char* help;
+  };
+  const char* name;    // Driver::name
+  const char* number;  // what Driver::number counts: "GPU"
+  const char* device;  // "a GPU of NVIDIA"
+  std::vector<Option> options;
+  // `options` are named as above, or "number", or as Driver::options names them. Throws usage_error for
+  // others and for values that are none, unsupported where a library or the device is missing.
+  std::shared_ptr<const Driver> (*make)(const std::map<std::string, std::string>& options);
 };
 
 }  // namespace vernier

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "vernier/backends/shared/faults/device_fault.h"
 #include "vernier/backends/simulated/simulated_backend.h"
 #include "vernier/base/error.h"
 #include "vernier/ops/op_def.h"
@@ -24,10 +25,10 @@ class SimulatedDriver : public Driver {
   const std::set<std::string>& tactic_names() const override { return tactics_; }
   std::set<std::string> approximate_tactics() const override { return {}; }
   std::map<std::string, std::string> options() const override {
-    std::map<std::string, std::string> all = {{"seed", number()},
+    std::map<std::string, std::string> all = {{"number", number()},
                                               {"streams", std::to_string(options_.streams)}};
-    if (!options_.captures) all["captures"] = "no";
-    if (options_.tactics) all["tactics"] = "yes";
+    if (!options_.captures) all["no-capture"] = "";
+    if (options_.tactics) all["two-tactics"] = "";
     if (!options_.lacks.empty()) all["lacks"] = fmt::format("{}", fmt::join(options_.lacks, ","));
     return all;
   }
@@ -48,11 +49,15 @@ std::shared_ptr<const Driver> make_driver(const SimulatedOptions& options) {
   return std::make_shared<SimulatedDriver>(options);
 }
 
-// These functions read what stands behind --simulated on a command line, and in an engine file.
-
 namespace {
 
-uint64_t number(const std::string& option, const std::string& text, uint64_t least, uint64_t most) {
+// These faults can be injected into its queues. Sessions free nothing while work is queued, so memory that is
+// freed early is for tests of the device alone.
+const std::set<DeviceFault::Kind> kDeviceFaults = {
+    DeviceFault::Kind::kDropWait, DeviceFault::Kind::kDropCopy, DeviceFault::Kind::kStaleReplay,
+    DeviceFault::Kind::kWrongTactic, DeviceFault::Kind::kLoseDevice};
+
+uint64_t parse_number(const std::string& option, const std::string& text, uint64_t least, uint64_t most) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
@@ -81,26 +86,46 @@ std::set<std::string> operators(const std::string& text) {
   return names;
 }
 
-}  // namespace
-
-SimulatedOptions parse_options(const std::map<std::string, std::string>& options) {
+std::shared_ptr<const Driver> make(const std::map<std::string, std::string>& options) {
   constexpr uint64_t kMostStreams = 64;
   SimulatedOptions parsed;
   for (const auto& [name, value] : options) {
-    if (name == "seed")
-      parsed.seed = number(name, value, 0, UINT64_MAX);
+    if (name == "number")
+      parsed.seed = parse_number("the seed", value, 0, UINT64_MAX);
     else if (name == "streams")
-      parsed.streams = static_cast<int>(number(name, value, 1, kMostStreams));
-    else if (name == "captures" && value == "no")
+      parsed.streams = static_cast<int>(parse_number(name, value, 1, kMostStreams));
+    else if (name == "no-capture")
       parsed.captures = false;
-    else if (name == "tactics" && value == "yes")
+    else if (name == "two-tactics")
       parsed.tactics = true;
     else if (name == "lacks")
       parsed.lacks = operators(value);
+    else if (name == "inject-fault")
+      parsed.fault = parse_device_fault(value, kDeviceFaults);
     else
       throw usage_error("a simulated accelerator has no option '{}'", name);
   }
-  return parsed;
+  return make_driver(parsed);
+}
+
+}  // namespace
+
+const AcceleratorKind& accelerator_kind() {
+  static const AcceleratorKind kind{
+      kName,
+      "seed",
+      "an accelerator in software",
+      {{"lacks", "OPERATOR,…", "what it leaves to the CPU"},
+       {"streams", "N", "how many queues it has (default: 2)"},
+       {"no-capture", "", "enqueues each step at each run, and replays nothing"},
+       {"inject-fault", "drop-wait:K|drop-copy:K|stale-replay:K|lose-device:K",
+        "its K-th wait or copy, from 0, is left out, its K-th replay is an old one, or its K-th kernel loses "
+        "it; "
+        "see docs/fault-injection.md"},
+       {"inject-fault", "wrong-tactic:K",
+        "contractions can be computed twice, and the K-th kernel that does so is wrong"}},
+      make};
+  return kind;
 }
 
 }  // namespace vernier::simulated

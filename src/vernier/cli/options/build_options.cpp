@@ -1,6 +1,7 @@
 #include "vernier/cli/options/build_options.h"
 
 #include "vernier/backends/cpu/driver.h"
+#include "vernier/backends/installed/drivers.h"
 #include "vernier/cli/options/engine_options.h"
 #include "vernier/compile/pipelines.h"
 #include "vernier/data/input_shapes.h"
@@ -67,8 +68,7 @@ void read_tactics(const std::vector<std::string>& words, TuneOptions& tune) {
 const RunnerSpec& spec_of_engine() {
   const RunnerSpec& spec = runner_specs().back();
   if (!is_built_engine(spec))
-    throw usage_error("--{} does not apply: what is built is --cpu, --{} or --{}", spec.kind, kSimulated,
-                      kCuda);
+    throw usage_error("--{} does not apply: what is built is --cpu or on an accelerator", spec.kind);
   for (const RunnerSpec& other : runner_specs()) {
     if (&other != &spec && !other.options.empty())
       throw usage_error("--{} stands before --{}, the engine that is built", other.options.begin()->first,
@@ -153,9 +153,8 @@ std::map<std::string, std::string> BuildArguments::effective() const {
   add("tactics", tactics);
   const RunnerSpec& spec = runner_specs().back();
   for (const auto& [name, value] : spec.options) result[name] = value.empty() ? "yes" : value;
-  if (spec.kind == kSimulated)
-    result[kSimulated] = fmt::format("seed {}", spec.argument.empty() ? "0" : spec.argument);
-  if (spec.kind == kCuda) result[kCuda] = fmt::format("GPU {}", spec.argument.empty() ? "0" : spec.argument);
+  if (const AcceleratorKind* kind = find_accelerator_kind(spec.kind))
+    result[kind->name] = fmt::format("{} {}", kind->number, spec.argument.empty() ? "0" : spec.argument);
   if (const std::string faults = injected_faults(); !faults.empty()) result["FAULT INJECTED"] = faults;
   if (!workspace.empty()) result["workspace"] = workspace;
   result["opt-level"] = std::to_string(level);

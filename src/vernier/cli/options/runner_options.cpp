@@ -2,17 +2,18 @@
 
 #include "vernier/backends/cpu/driver.h"
 #include "vernier/backends/cpu/processor.h"
+#include "vernier/backends/installed/drivers.h"
 #include "vernier/backends/process/onnxruntime.h"
 #include "vernier/backends/process/process_runner.h"
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/builder/builder.h"
 #include "vernier/cli/options/engine_options.h"
-#include "vernier/cli/options/precision_options.h"
 #include "vernier/cli/options/process_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/engine/file/engine_io.h"
+#include "vernier/engine/named_options.h"
 #include "vernier/engine/planned_runner.h"
 
 namespace vernier {
@@ -22,7 +23,7 @@ namespace {
 struct Kind {
   const char* name;
   bool takes_argument;  // as the next word, if not after '='
-  const char* help;
+  const char* help;     // null: not told
 };
 
 constexpr Kind kKinds[] = {
@@ -34,12 +35,7 @@ constexpr Kind kKinds[] = {
     {"runner", true, "--runner 'NAME=COMMAND'         any program that speaks docs/runner-protocol.md"},
     {"load-run", true, "--load-run FILE                 a run that --save-run recorded"},
     {"cpu", false, "--cpu                           the CPU engine"},
-    {kSimulated, false,
-     "--simulated[=SEED]              an engine on an accelerator in software, in an order drawn by the "
-     "seed"},
     {"engine", true, "--engine FILE                   an engine file, as `build` writes it"},
-    {kCuda, false,
-     "--cuda[=GPU]                    an engine on a GPU of NVIDIA, by its number (default: 0)"},
     {"tensorrt", false,
      "--tensorrt[=PYTHON]             TensorRT, by the Python package that PYTHON has; precision options "
      "follow it"},
@@ -49,21 +45,13 @@ constexpr Kind kKinds[] = {
 // Options that belong to the runner before them; true: with a value.
 const std::map<std::string, bool>& option_names() {
   static const std::map<std::string, bool> names = [] {
-    std::map<std::string, bool> all = {{"optimization", true},
-                                       {"timeout", true},
-                                       {"runner-option", true},
-                                       {"save-run", true},
-                                       {"fp8", false},
-                                       {kFaultOption, true},
-                                       {kDeterministicOption, false},
-                                       {kForceTacticOption, true},
-                                       {kIsolateTrialsOption, false},
-                                       {kIsaOption, true},
-                                       {kLacksOption, true},
-                                       {kCudaPathOption, true},
-                                       {kStreamsOption, true},
-                                       {kNoCaptureOption, false}};
-    all.insert(precision_option_names().begin(), precision_option_names().end());
+    std::map<std::string, bool> all = {{"optimization", true}, {"timeout", true}, {"runner-option", true},
+                                       {"save-run", true},     {"fp8", false},    {kFaultOption, true},
+                                       {kIsaOption, true}};
+    for (const AcceleratorKind* kind : accelerator_kinds()) {
+      for (const auto& option : kind->options) all[option.name] = *option.value != '\0';
+    }
+    for (const NamedOption& option : named_options()) all[option.name] = !option.is_flag();
     return all;
   }();
   return names;
@@ -140,19 +128,21 @@ void take_runner_arguments(std::vector<std::string>& arguments) {
       is_against = true;
       continue;
     }
-    if (kind == nullptr && option == option_names().end()) {
+    const bool is_runner = kind != nullptr || find_accelerator_kind(name) != nullptr;
+    if (!is_runner && option == option_names().end()) {
       rest.push_back(word);
       continue;
     }
     std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    if (equals == std::string::npos && (kind != nullptr ? kind->takes_argument : option->second)) {
+    if (equals == std::string::npos &&
+        (is_runner ? kind != nullptr && kind->takes_argument : option->second)) {
       if (++i >= arguments.size()) throw usage_error("{} needs an argument", word);
       value = arguments[i];
     }
     // An interpreter may also be the next word.
     if (name == "tensorrt" && value.empty() && i + 1 < arguments.size() && is_python(arguments[i + 1]))
       value = arguments[++i];
-    if (kind != nullptr) {
+    if (is_runner) {
       specs().push_back({name, std::move(value), {}, std::exchange(is_against, false)});
     } else if (specs().empty()) {
       throw usage_error("--{} stands before any runner", name)
@@ -182,12 +172,13 @@ std::string runners_text() {
 std::vector<std::string> runner_option_names() {
   std::vector<std::string> names;
   for (const Kind& kind : kKinds) names.push_back(fmt::format("--{}", kind.name));
+  for (const AcceleratorKind* kind : accelerator_kinds()) names.push_back(fmt::format("--{}", kind->name));
   for (const auto& [name, takes_value] : option_names()) names.push_back("--" + name);
   return names;
 }
 
 bool is_built_engine(const RunnerSpec& spec) {
-  return spec.kind == "cpu" || spec.kind == kSimulated || spec.kind == kCuda;
+  return spec.kind == "cpu" || find_accelerator_kind(spec.kind) != nullptr;
 }
 
 void forget_runners() {
@@ -221,28 +212,73 @@ std::string injected_faults() {
   return text;
 }
 
+namespace {
+
+// Lines of --help: an option, and what it does in a column of its own.
+std::string help_lines(const std::string& option, std::string_view does, size_t column) {
+  constexpr size_t kWidth = 110;
+  std::string lines, line = "  " + option;
+  const auto start_line = [&] {
+    lines += line + "\n";
+    line = std::string(column, ' ');
+  };
+  line = fmt::format("{:<{}}", line, column);
+  if (!line.ends_with(' ')) start_line();
+  std::istringstream words{std::string(does)};
+  for (std::string word; words >> word;) {
+    if (line.size() + word.size() > kWidth) start_line();
+    line += (line.ends_with(' ') ? "" : " ") + word;
+  }
+  return lines + line + "\n";
+}
+
+constexpr size_t kRunnerColumn = 34, kOptionColumn = 46;
+
+std::string option_lines(const char* name, std::string_view value, std::string_view does) {
+  return help_lines(fmt::format("--{}{}{}", name, value.empty() ? "" : " ", value), does, kOptionColumn);
+}
+
+// "--cuda[=GPU]"
+std::string word_of(const AcceleratorKind& kind) {
+  std::string number = kind.number;
+  std::transform(number.begin(), number.end(), number.begin(),
+                 [](unsigned char c) { return std::toupper(c); });
+  return fmt::format("--{}[={}]", kind.name, number);
+}
+
+std::string accelerators_help() {
+  std::string help;
+  for (const AcceleratorKind* kind : accelerator_kinds()) {
+    help += fmt::format("Of {} (--{}), beside those of engines:\n", kind->device, kind->name);
+    for (const auto& option : kind->options) help += option_lines(option.name, option.value, option.help);
+  }
+  return help;
+}
+
+}  // namespace
+
+std::string named_options_help(bool only_types) {
+  std::string help;
+  for (const NamedOption& option : named_options()) {
+    if (!only_types || option.says_types) help += option_lines(option.name, option.value, option.help);
+  }
+  return help;
+}
+
 std::string engine_help() {
-  return precision_help() +
-         "  --deterministic                             the same bits for every run and number of threads\n"
-         "  --isolate-trials                            try tactics in child processes: one that crashes, "
-         "hangs or\n"
-         "                                              finds no memory is in quarantine, and the build goes "
-         "on\n"
-         "  --force-tactic NAME                         a tactic to take wherever it serves, for tests\n"
-         "  --isa avx2|avx512|amx                       instruction sets that all engines of this command "
-         "use at "
-         "most\n"
-         "                                              (default: what the processor has)\n";
+  return named_options_help(false) +
+         option_lines(kIsaOption, "avx2|avx512|amx",
+                      "instruction sets that all engines of this command use at most (default: what the "
+                      "processor has)");
 }
 
 std::string built_engine_help() {
-  return "Options of the engine:\n" + engine_help() +
-         "  --simulated[=SEED]                          not for the CPU alone, but for an accelerator in "
-         "software\n"
-         "                                              that works in an order drawn by the seed; the "
-         "options follow it\n"
-         "  --cuda[=GPU]                                not for the CPU alone, but for a GPU of NVIDIA\n" +
-         simulated_help() + cuda_help();
+  std::string help = "Options of the engine:\n" + engine_help();
+  for (const AcceleratorKind* kind : accelerator_kinds())
+    help += help_lines(word_of(*kind),
+                       fmt::format("not for the CPU alone, but for {}; the options follow it", kind->device),
+                       kOptionColumn);
+  return help + accelerators_help();
 }
 
 std::string runner_help() {
@@ -250,16 +286,18 @@ std::string runner_help() {
   for (const Kind& kind : kKinds) {
     if (kind.help != nullptr) text += fmt::format("  {}\n", kind.help);
   }
-  return text +
-         "Options of the runner before them:\n"
-         "  --optimization disable|basic|extended|all   of ONNX Runtime (default: all)\n"
-         "  --timeout SECONDS                           for loading, and for each run, of a child process "
-         "(default: 600)\n"
-         "  --runner-option KEY=VALUE                   passed on to a --runner, or to the session of ONNX "
-         "Runtime\n"
-         "  --save-run FILE                             records what the runner yields\n" +
-         simulated_help() + cuda_help() +
-         "Of an engine (--cpu, --simulated, --cuda, --reference=planned):\n" + engine_help();
+  for (const AcceleratorKind* kind : accelerator_kinds())
+    text +=
+        help_lines(word_of(*kind), fmt::format("an engine on {} (default {}: 0)", kind->device, kind->number),
+                   kRunnerColumn);
+  return text + "Options of the runner before them:\n" +
+         option_lines("optimization", "disable|basic|extended|all", "of ONNX Runtime (default: all)") +
+         option_lines("timeout", "SECONDS",
+                      "for loading, and for each run, of a child process (default: 600)") +
+         option_lines("runner-option", "KEY=VALUE",
+                      "passed on to a --runner, or to the session of ONNX Runtime") +
+         option_lines("save-run", "FILE", "records what the runner yields") + accelerators_help() +
+         "Of an engine that is built (--cpu, --cuda, …), and of --reference=planned:\n" + engine_help();
 }
 
 std::unique_ptr<Runner> make_late_runner(const RunnerSpec& spec, const RunnerModel& model, int threads,

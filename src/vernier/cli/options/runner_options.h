@@ -17,10 +17,6 @@ struct RunnerSpec {
   bool is_against = false;                     // --against stands before it
 };
 
-// The kind of an engine on the simulated accelerator.
-inline constexpr const char* kSimulated = "simulated";
-// This names an engine on a GPU.
-inline constexpr const char* kCuda = "cuda";
 // Whether it is an engine of Vernier that is built: on the CPU, or on an accelerator.
 bool is_built_engine(const RunnerSpec& spec);
 // The specs that take_runner_arguments found.
@@ -33,12 +29,6 @@ std::vector<std::string> runner_option_names();
 void forget_runners();
 // The option that puts a fault into an engine (docs/fault-injection.md).
 inline constexpr const char* kFaultOption = "inject-fault";
-// The same bits for every number of threads: an option of engines.
-inline constexpr const char* kDeterministicOption = "deterministic";
-// A tactic to take wherever it serves: an option of engines, for tests.
-inline constexpr const char* kForceTacticOption = "force-tactic";
-// Tactics are tried in child processes: an option of engines.
-inline constexpr const char* kIsolateTrialsOption = "isolate-trials";
 // Limits the instruction sets of the CPU engine: an option of engines, and of the whole process.
 inline constexpr const char* kIsaOption = "isa";
 // Does what --isa asks for, before anything asks the processor. Throws usage_error where engines of one
@@ -47,7 +37,9 @@ inline constexpr const char* kIsaOption = "isa";
 void limit_isa_as_asked(bool only_last);
 // Gives the text for reports: the faults of all specs, "" if there are none.
 std::string injected_faults();
-// Texts for --help: the options of an engine, those of one that a verb builds, and all about runners.
+// Texts for --help: the options of an engine that have a name (engine/named_options.h), all of an engine,
+// those of one that a verb builds, and all about runners.
+std::string named_options_help(bool only_types);
 std::string engine_help();
 std::string built_engine_help();
 std::string runner_help();

@@ -8,7 +8,6 @@
 #include "vernier/builder/builder.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/build_options.h"
-#include "vernier/cli/options/precision_options.h"
 #include "vernier/cli/options/runner_options.h"
 #include "vernier/cli/page_writer.h"
 #include "vernier/cli/unloaded_runners.h"

@@ -5,11 +5,12 @@
 #include "vernier/base/file.h"
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
-#include "vernier/cli/options/precision_options.h"
+#include "vernier/cli/options/engine_options.h"
 #include "vernier/cli/target_findings.h"
 #include "vernier/cli/verb.h"
 #include "vernier/cli/verify_export.h"
 #include "vernier/compile/make_content.h"
+#include "vernier/engine/named_options.h"
 #include "vernier/ir/clone.h"
 #include "vernier/passes/opset/raise_opset.h"
 #include "vernier/precision/rules.h"
@@ -32,10 +33,12 @@ constexpr int64_t kTensorrtOpset = 13;
 
 PrecisionOptions precision_of(const RunnerSpec& spec, const std::string& target) {
   for (const auto& [name, value] : spec.options) {
-    if (!precision_option_names().contains(name) || name == "precision-constraints")
-      throw usage_error("--{} does not apply to export", name);
+    const NamedOption* option = find_named_option(name);
+    if (option == nullptr || !option->says_types) throw usage_error("--{} does not apply to export", name);
   }
-  PrecisionOptions options = resolved_precision(parse_precision_options(spec));
+  BuildOptions named;
+  set_named_options(spec.options, named);
+  PrecisionOptions options = resolved_precision(named.precision);
   options.symmetric = target == kTensorrtTarget;
   options.codes_between = target == kOnnxruntimeTarget;
   return options;
@@ -168,7 +171,7 @@ std::function<int()> declare_export(CLI::App& app, CommonOptions& common) {
       "--no-verify", options->no_verify,
       "does not run the file: without it ONNX Runtime, where it is installed, has to compute what the "
       "file says");
-  app.footer("Types of the written graph; without any, the model as it is:\n" + types_help());
+  app.footer("Types of the written graph; without any, the model as it is:\n" + named_options_help(true));
   return [options, &common] { return export_typed(*options, common); };
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "vernier-engine/3";
+constexpr const char* kSchema = "vernier-engine/4";
 
 template <class List, class JsonOf>
 Json array_of(const List& list, const JsonOf& json_of) {

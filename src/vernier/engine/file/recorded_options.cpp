@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/base/hash.h"
+#include "vernier/engine/named_options.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
@@ -12,10 +13,6 @@ namespace vernier {
 
 namespace {
 
-constexpr std::pair<PrecisionConstraints, const char*> kConstraints[] = {
-    {PrecisionConstraints::kObey, "obey"},
-    {PrecisionConstraints::kPrefer, "prefer"},
-    {PrecisionConstraints::kNone, "none"}};
 constexpr NumericalClass kClasses[] = {NumericalClass::kExact, NumericalClass::kReassociating,
                                        NumericalClass::kNarrowing, NumericalClass::kApproximate};
 
@@ -41,25 +38,23 @@ nlohmann::ordered_json recorded_json(const BuildOptions& options) {
   std::vector<std::string> forbidden;
   for (const NumericalClass each : options.passes.forbidden)
     forbidden.emplace_back(numerical_class_name(each));
-  const char* constraints = "";
-  for (const auto& [value, name] : kConstraints) {
-    if (value == options.precision.constraints) constraints = name;
+  auto named = nlohmann::ordered_json::object();
+  for (const NamedOption& option : named_options()) {
+    const auto value = option.recorded == nullptr ? std::nullopt : option.recorded(options);
+    if (value) named[option.name] = *value;
   }
   return {{"keep_defaults", options.keep_defaults},
-          {"deterministic", options.deterministic},
           {"workspace", options.workspace},
           {"disabled_passes", options.passes.disabled},
           {"forbidden", forbidden},
           {"approximate_tactics", options.tune.approximate},
           {"typed", options.planned.has_value() || options.precision.changes_types()},
-          {"int8", options.precision.int8},
-          {"constraints", constraints}};
+          {"named", named}};
 }
 
 BuildOptions recorded_options(const JsonValue& json, const PrecisionPlan& precision) {
   BuildOptions options;
   options.keep_defaults = json.at("keep_defaults").boolean();
-  options.deterministic = json.at("deterministic").boolean();
   options.workspace = json.at("workspace").size();
   options.passes.disabled = strings_of(json.at("disabled_passes"));
   const std::set<std::string> forbidden = strings_of(json.at("forbidden"));
@@ -68,10 +63,9 @@ BuildOptions recorded_options(const JsonValue& json, const PrecisionPlan& precis
   }
   options.tune.approximate = json.at("approximate_tactics").boolean();
   if (json.at("typed").boolean()) options.planned = precision;
-  options.precision.int8 = json.at("int8").boolean();
-  for (const auto& [value, name] : kConstraints) {
-    if (json.at("constraints").string() == name) options.precision.constraints = value;
-  }
+  std::map<std::string, std::string> named;
+  for (const auto& [name, value] : json.at("named").members()) named[name] = value.string();
+  set_named_options(named, options);
   return options;
 }
 
