@@ -222,7 +222,7 @@ TEST_F(BuildOptionsOfC, TheVerdictIsTold) {
   EXPECT_GT(report.build_seconds, 0);
 }
 
-// What stays in float is by name alone.
+// No field says which nodes stay in float.
 TEST_F(BuildOptionsOfC, NamesOfTheCommandLine) {
   const BuildOptions options{.named = {{"fp16", "1"}, {"keep-fp32", "*"}}, .verify = false};
   ASSERT_EQ(set("fp16", "1"), VERNIER_OK);

@@ -135,7 +135,7 @@ class Simulated(unittest.TestCase):
         status, out, err = self.vernier("run", "--load-run", built, "--load-run", loaded, "--atol", "0", "--rtol", "0")
         self.assertEqual(status, 0, out + err)
         inspected = self.vernier("inspect", engine)[1]
-        self.assertRegex(inspected, r"device simulated: .*lacks 'MaxPool', seed '4', streams '2'")
+        self.assertRegex(inspected, r"device simulated: .*lacks 'MaxPool', number '4', streams '2'")
         report = self.folder / "bench.json"
         status, out, err = self.vernier("bench", engine, *data, "--duration", "0.05", "--warmup", "0", "--sessions", "2", "--profile", "-v", "--json", report)
         self.assertEqual(status, 0, out + err)

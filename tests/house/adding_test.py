@@ -1,4 +1,4 @@
-"""What is added touches few files: adding_test.py SOURCE_FOLDER
+"""An operator, a kernel, an option or a backend touches few files: adding_test.py SOURCE_FOLDER
 
 Each folder of adding/ is a worked example of a recipe in docs/adding.md: new files where they would lie, and a patch of those that
 change. Here they are counted, and the patches must apply; scripts/adding builds the sources with all of them, and runs a model.

@@ -7,7 +7,7 @@
 
 namespace vernier {
 
-// Those of its options that the table of engines has (engine/named_options.h).
+// Picks its options that the table of engines has (engine/named_options.h).
 std::map<std::string, std::string> named_options_of(const RunnerSpec& spec);
 
 // Reads the options of a runner that is built: --cpu, or a kind of accelerator. Throws usage_error for
