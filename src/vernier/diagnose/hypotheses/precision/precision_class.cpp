@@ -263,10 +263,9 @@ bool loses_epsilon(const Node& node, const Surroundings& around, const NarrowFor
     const double largest = largest_constant(input, around);
     return largest > 0 && format.round(largest) == 0;
   });
-  const auto old_bound = node.find_attribute("min") != nullptr && has_op(node, {"Clip"})
-                             ? ops::clip_bound_attribute(node, "min")
-                             : std::nullopt;
-  return lost || (old_bound && *old_bound != 0 && format.round(*old_bound) == 0);
+  const bool has_old_bound = has_op(node, {"Clip"}) && node.find_attribute("min") != nullptr;
+  const double old_bound = has_old_bound ? ops::clip_bound_attribute(node, "min").value_or(0) : 0;
+  return lost || (old_bound != 0 && format.round(old_bound) == 0);
 }
 
 FailureClass precision_class(const Member& member, const Surroundings& around, const PrecisionLoss& loss) {
