@@ -8,6 +8,7 @@ import onnx
 
 from case import Case
 from planting import real_model
+from processor import has_vnni
 from quantizing import (
     Observer,
     Range,
@@ -22,6 +23,8 @@ from quantizing import (
     weight_scales,
 )
 
+# ONNX Runtime on quantized models: without VNNI its optimiser keeps sums from saturating, which would be a fault of its own.
+ONNXRUNTIME = ("--onnxruntime",) if has_vnni() else ("--onnxruntime", "--optimization", "extended", "--runner-option", "session.x64quantprecision=1")
 Source = Callable[[], onnx.ModelProto]
 Samples = Callable[[], list[dict[str, np.ndarray]]]
 

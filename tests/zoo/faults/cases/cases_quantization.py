@@ -7,7 +7,7 @@ from calibrators import entropy, first_batch, moving_average, percentile
 from case import Case
 from nets import Net
 from planting import recorded
-from quantized_cases import by_model, changed, in_int8, real, samples_of
+from quantized_cases import ONNXRUNTIME, by_model, changed, in_int8, real, samples_of
 from quantizing import Range, Scale, activations, around, blamed, observed, uint8
 
 MOBILE = "tinymobilenet-cifar-extdata"
@@ -65,7 +65,7 @@ def unlike_data() -> list[Case]:
             in_int8(mobile, thumbs),
             thumbs,
             all_around(mobile),
-            runner=("--onnxruntime",),
+            runner=ONNXRUNTIME,
         ),
         by_model(
             "B19/vit-cifar-pgd",
@@ -73,7 +73,7 @@ def unlike_data() -> list[Case]:
             in_int8(tokens, views),
             views,
             all_around(tokens),
-            runner=("--onnxruntime",),
+            runner=ONNXRUNTIME,
         ),
     ]
 
@@ -136,7 +136,7 @@ def wrong_method() -> list[Case]:
             in_int8(face, faces),
             faces,
             all_around(face),
-            runner=("--onnxruntime",),
+            runner=ONNXRUNTIME,
         ),
     ]
 

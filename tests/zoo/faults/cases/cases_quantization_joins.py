@@ -8,7 +8,7 @@ from onnx import numpy_helper
 from case import Case
 from nets import Net
 from planting import recorded
-from quantized_cases import by_model, in_int8, real, samples_of
+from quantized_cases import ONNXRUNTIME, by_model, in_int8, real, samples_of
 from quantizing import around, blamed, observed, quantized, uint8
 
 
@@ -61,7 +61,7 @@ def unequal_joins() -> list[Case]:
             *joined(grid, loads, "194", ["/layers.0/Gemm"]),
             loads,
             blamed(grid(), "194"),
-            runner=("--onnxruntime",),
+            runner=ONNXRUNTIME,
         ),
     ]
 

@@ -9,7 +9,7 @@ from onnx import helper, numpy_helper
 from case import Case
 from nets import Net
 from planting import recorded
-from quantized_cases import by_model, in_int8, real, samples_of, weight_of
+from quantized_cases import ONNXRUNTIME, by_model, in_int8, real, samples_of, weight_of
 from quantizing import activations, around, blamed, int8, quantized, weight_scales
 
 
@@ -74,7 +74,7 @@ def uneven_weights() -> list[Case]:
             weights_in_int8(spread, *names),
             faces,
             around(weight_of(face(), "Conv_13")) | {"Conv_13"},
-            runner=("--onnxruntime",),
+            runner=ONNXRUNTIME,
         ),
         by_model(
             "B24/yunet-first",
@@ -180,7 +180,7 @@ def tails() -> list[Case]:
             in_int8(face, faces, without=("196",), nodes=few),
             faces,
             blamed(face(), "196"),
-            runner=("--onnxruntime",),
+            runner=ONNXRUNTIME,
         ),
     ]
 
