@@ -97,9 +97,9 @@ VERNIER_C_API void vernier_build_options_release(vernier_build_options* options)
 /* By the name of the field of vernier::BuildOptions or vernier::PrecisionOptions. Flags are "0" or "1":
  * "exact_passes_only", "keep_defaults", "deterministic", "verify" (default: 1), "isolate_trials", "bf16",
  * "fp16", "int8", "int4", "best", "tf32", "no_tf32". Numbers: "workspace" (bytes), "optimization_level".
- * Texts: "layer_precisions", "layer_output_types", "keep_fp32", "plan", "calibration", "timing_cache" (files),
- * "inject_fault", "force_tactic", "constraints" ("obey", "prefer", "none"). Lists, to which each call adds one
- * name: "devices" ("cuda:1"), "disabled_passes", "allowed_tactics", "denied_tactics".
+ * Texts: "layer_precisions", "layer_output_types", "keep_fp32", "plan", "calibration", "timing_cache"
+ * (files), "inject_fault", "force_tactic", "constraints" ("obey", "prefer", "none"). Lists, to which each
+ * call adds one name: "devices" ("cuda:1"), "disabled_passes", "allowed_tactics", "denied_tactics".
  * VERNIER_ERROR_USAGE for others. */
 VERNIER_C_API vernier_status vernier_build_options_set(vernier_build_options* options, const char* name,
                                                        const char* value);
