@@ -150,8 +150,8 @@ TEST_F(AcceleratorFile, SaysWhatItIsForAndWhyNodesAreLeftToTheCpu) {
   const Manifest manifest = read_manifest(path());
   ASSERT_EQ(manifest.devices.size(), 1U);
   EXPECT_EQ(manifest.devices[0].name, "simulated");
-  EXPECT_EQ(manifest.devices[0].options,
-            (std::map<std::string, std::string>{{"number", "5"}, {"streams", "3"}, {"lacks", "Conv,MatMul"}}));
+  EXPECT_EQ(manifest.devices[0].options, (std::map<std::string, std::string>{
+                                             {"number", "5"}, {"streams", "3"}, {"lacks", "Conv,MatMul"}}));
   std::map<std::string, std::string> refusals;
   size_t copies = 0;
   for (const StepDescription& step : manifest.plans.at(0).steps) {
