@@ -1,5 +1,4 @@
 """Runs a model that needs every worked example of adding/: added.py VERNIER, as scripts/adding builds it."""
-import json
 import pathlib
 import subprocess
 import sys
@@ -12,9 +11,9 @@ VERNIER = sys.argv[1]
 
 
 def run(model, *options):
-    """The exit status of a run beside the reference, and its report."""
-    done = subprocess.run([VERNIER, "run", str(model), "--reference", *options, "--format", "json"], capture_output=True, text=True)
-    return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+    """The exit status of a run beside the reference, and what it says."""
+    done = subprocess.run([VERNIER, "run", str(model), "--reference", *options], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
 
 
 def kernels(model, *options):
@@ -37,5 +36,5 @@ with tempfile.TemporaryDirectory() as folder:
         layers = kernels(path, engine)
         assert kernel in layers, layers
     status, report = run(path, "--cpu", "--most-nodes", "1")
-    assert status == 4 and "--most-nodes is 1" in str(report), (status, report)
+    assert status != 0 and "--most-nodes is 1" in report, (status, report)
 print("adding: an operator, a kernel, a backend and an option work")

@@ -31,7 +31,7 @@ std::unique_ptr<Kernel> make_cube(const KernelRequest& request, std::string& rea
 }  // namespace
 
 void register_cube_kernel(KernelRegistry& registry) {
-  registry.add({"com.example", "Cube", LayoutRule::kPlain, Priority::kOwn, make_cube});
+  registry.add({"com.example", "Cube", LayoutRule::kPlain, Priority::kNarrow, make_cube});
 }
 
 }  // namespace vernier::cpu
