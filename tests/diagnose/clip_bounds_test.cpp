@@ -80,6 +80,12 @@ TEST(ClipBounds, AnEpsilonThatBecameZeroIsAMatterOfPrecision) {
   const std::string zero = "the lower bound is 0 in its place";
   EXPECT_THAT(proposed(1e-12), testing::Not(testing::Contains(zero)));
   EXPECT_THAT(proposed(0.1), testing::Contains(zero));
+  const auto of_attribute = [](double low) {
+    const Model model = parse_planted(clip_of_attributes(low, 2), 6);
+    return Planted(model, runs(clip_of_attributes(0, 2), 6), {}).proposed();
+  };
+  EXPECT_THAT(of_attribute(1e-12), testing::Not(testing::Contains(zero)));
+  EXPECT_THAT(of_attribute(0.5), testing::Contains(zero));
 }
 
 }  // namespace

@@ -116,10 +116,10 @@ std::optional<std::pair<double, double>> both_bounds(const Member& clip) {
   return range > 0 && std::isfinite(range) ? std::optional(bounds) : std::nullopt;
 }
 
-// A bound that only keeps what follows from dividing by zero, and that float16 takes for zero.
-bool is_epsilon(const Member& clip, size_t input) {
-  if (!clip.has(input) || clip.in(input).size() != 1) return false;
-  const double value = clip.in(input).to_doubles()[0];
+// Whether its lower bound only keeps what follows from dividing by zero, and that float16 takes for zero.
+bool has_epsilon(const Member& clip) {
+  if (!has_bound(clip, 1, "min")) return false;
+  const double value = bound_of(clip, 1, "min");
   return value > 0 && OperandFormat(ElementType::kFloat16).round(value) == 0;
 }
 
@@ -134,7 +134,7 @@ void propose_built_in_bounds(const Member& clip, std::vector<Proposal>& proposal
     if (from > to) return;
     proposals.push_back({FailureClass(32), what, [&clip, from, to] { return with_bounds(clip, from, to); }});
   };
-  if (lower && low != 0 && !is_epsilon(clip, 1)) add("the lower bound is 0 in its place", 0, high);
+  if (lower && low != 0 && !has_epsilon(clip)) add("the lower bound is 0 in its place", 0, high);
   if (upper && high != kSix) add("the upper bound is 6 in its place", low, kSix);
 }
 
@@ -182,14 +182,14 @@ void propose_clip_bounds(const Member& member, const FlaggedNode& flagged, const
   }
   if (!member.is("Clip")) return;
   propose_other_bounds(member, flagged, proposals);
-  if (!is_epsilon(member, 1)) propose_zeros_outside(member, proposals);
+  if (!has_epsilon(member)) propose_zeros_outside(member, proposals);
   propose_other_ends(member, proposals);
   const bool lower = has_bound(member, 1, "min"), upper = has_bound(member, 2, "max");
   if (upper)
     proposals.push_back(
         {failure, "the upper bound is lost", [&] { return without_bounds(member, false, true); }});
   if (lower)
-    proposals.push_back({is_epsilon(member, 1) ? FailureClass(5) : failure, "the lower bound is lost",
+    proposals.push_back({has_epsilon(member) ? FailureClass(5) : failure, "the lower bound is lost",
                          [&] { return without_bounds(member, true, false); }});
   if (lower && upper)
     proposals.push_back(
