@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "vernier/base/error.h"
+#include "vernier/engine/file/recorded_options.h"
+#include "vernier/precision/json.h"
 
 namespace vernier {
 namespace {
@@ -60,6 +63,25 @@ TEST(NamedOptions, AFileKeepsWhatPlansDoNotSay) {
   const std::map<std::string, std::string> expected{
       {"deterministic", ""}, {"int8", ""}, {"precision-constraints", "prefer"}};
   EXPECT_EQ(kept, expected);
+}
+
+// A file may come from anywhere: what no build records is refused, such as a file to be read.
+TEST(NamedOptions, AFileSaysNothingElse) {
+  const auto read = [](const std::string& named) {
+    auto json = recorded_json(BuildOptions());
+    json["named"] = nlohmann::ordered_json::parse(named);
+    return recorded_options(JsonValue::parse(json.dump()), PrecisionPlan());
+  };
+  EXPECT_TRUE(read(R"({"deterministic": ""})").deterministic);
+  for (const char* named : {R"({"calibration": "/etc/passwd"})", R"({"unknown": ""})",
+                            R"({"deterministic": "yes"})", R"({"precision-constraints": "some"})"}) {
+    try {
+      read(named);
+      ADD_FAILURE() << named;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput) << named;
+    }
+  }
 }
 
 }  // namespace

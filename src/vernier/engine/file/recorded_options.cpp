@@ -64,8 +64,17 @@ BuildOptions recorded_options(const JsonValue& json, const PrecisionPlan& precis
   options.tune.approximate = json.at("approximate_tactics").boolean();
   if (json.at("typed").boolean()) options.planned = precision;
   std::map<std::string, std::string> named;
-  for (const auto& [name, value] : json.at("named").members()) named[name] = value.string();
-  set_named_options(named, options);
+  for (const auto& [name, value] : json.at("named").members()) {
+    const NamedOption* option = find_named_option(name);
+    if (option == nullptr || option->recorded == nullptr)
+      throw bad_input("an engine file records no option '{}'", name);
+    named[name] = value.string();
+  }
+  try {
+    set_named_options(named, options);
+  } catch (const Error& error) {
+    throw bad_input("the engine file records an option that is none: {}", error.message());
+  }
   return options;
 }
 
