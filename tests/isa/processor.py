@@ -9,5 +9,9 @@ def has_vnni() -> bool:
     return not {"avx512_vnni", "avx_vnni"}.isdisjoint(pathlib.Path("/proc/cpuinfo").read_text().split())
 
 
+# ONNX Runtime as a runner, where its optimiser keeps sums of quantized models from saturating.
+UNSATURATED = ["--onnxruntime", "--optimization", "extended", "--runner-option", "session.x64quantprecision=1"]
+
+
 def is_quantized(model: onnx.ModelProto) -> bool:
     return any("Quant" in node.op_type or "Integer" in node.op_type for node in model.graph.node)

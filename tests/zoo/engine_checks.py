@@ -10,7 +10,7 @@ import freed_model
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/isa"))
-from processor import has_vnni, is_quantized  # noqa: E402
+from processor import UNSATURATED, has_vnni, is_quantized  # noqa: E402
 
 VERNIER = ROOT / "build/release/bin/vernier"
 SYMBOLIC = ROOT / "build/release/bin/symbolic"
@@ -84,7 +84,7 @@ def onnxruntime(model: pathlib.Path) -> list[str]:
     """ONNX Runtime as it judges: without VNNI it takes its optimiser to keep sums of quantized models from saturating in 16 bits."""
     if has_vnni() or not is_quantized(onnx.load(model, load_external_data=False)):
         return ORT
-    return ["--onnxruntime", "--optimization", "extended", "--runner-option", "session.x64quantprecision=1"]
+    return UNSATURATED
 
 
 def narrowed(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:

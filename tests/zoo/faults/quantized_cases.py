@@ -8,7 +8,7 @@ import onnx
 
 from case import Case
 from planting import real_model
-from processor import has_vnni
+from processor import UNSATURATED, has_vnni
 from quantizing import (
     Observer,
     Range,
@@ -24,7 +24,7 @@ from quantizing import (
 )
 
 # ONNX Runtime on quantized models: without VNNI its optimiser keeps sums from saturating, which would be a fault of its own.
-ONNXRUNTIME = ("--onnxruntime",) if has_vnni() else ("--onnxruntime", "--optimization", "extended", "--runner-option", "session.x64quantprecision=1")
+ONNXRUNTIME = ("--onnxruntime",) if has_vnni() else tuple(UNSATURATED)
 Source = Callable[[], onnx.ModelProto]
 Samples = Callable[[], list[dict[str, np.ndarray]]]
 
