@@ -48,8 +48,9 @@ struct BuildOptions {
   bool deterministic = false;  // the same bits for every run, number of threads and build
   size_t workspace = 0;        // bytes of working memory that a run may take; 0: as many as it needs
   PrecisionOptions precision = {};
-  // Options of an engine by the names and texts of the command line (`vernier build --help`), before the
-  // fields above: {"keep-fp32", "/norm/*"}, {"no-tf32", "1"}. An unknown one is refused.
+  // Options of an engine by the names of the command line (`vernier build --help`), flags as "1":
+  // {"keep-fp32", "/norm/*"}, {"no-tf32", "1"}. Where a field says something else than by default, it counts.
+  // The build throws kUsage for an unknown name, and for a value that is none.
   std::map<std::string, std::string> named = {};
   // Devices beside the CPU, the preferred first: "cuda", which is "cuda:0", "cuda:1", "simulated". What none
   // of them computes the CPU does.

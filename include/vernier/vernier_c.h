@@ -100,7 +100,7 @@ VERNIER_C_API void vernier_build_options_release(vernier_build_options* options)
  * Texts: "layer_precisions", "layer_output_types", "keep_fp32", "plan", "calibration", "timing_cache"
  * (files), "inject_fault", "force_tactic", "constraints" ("obey", "prefer", "none"). Lists, to which each
  * call adds one name: "devices" ("cuda:1"), "disabled_passes", "allowed_tactics", "denied_tactics".
- * VERNIER_ERROR_USAGE for others. */
+ * VERNIER_ERROR_USAGE for others, and for an option of the command line that is set to an empty text. */
 VERNIER_C_API vernier_status vernier_build_options_set(vernier_build_options* options, const char* name,
                                                        const char* value);
 /* The sizes of an input of `rank` dimensions in a profile; profiles are counted from 0. `min` and `max` null:

@@ -293,6 +293,7 @@ TEST_F(BuildOptionsOfC, WhatIsNoOptionIsRefused) {
   EXPECT_EQ(set("bf17", "1"), VERNIER_ERROR_USAGE);
   EXPECT_THAT(vernier_last_error(), HasSubstr("bf17"));
   EXPECT_EQ(set("bf16", "yes"), VERNIER_ERROR_USAGE);
+  EXPECT_EQ(set("bf16", ""), VERNIER_ERROR_USAGE);
   EXPECT_EQ(set("workspace", "-1"), VERNIER_ERROR_USAGE);
   EXPECT_EQ(set("constraints", "some"), VERNIER_ERROR_USAGE);
   EXPECT_EQ(set("keep_fp32", ""), VERNIER_ERROR_USAGE);

@@ -69,6 +69,8 @@ Number parse_number(const std::string& name, const std::string& value) {
 void set_named(v1::BuildOptions& options, std::string name, const std::string& value) {
   if (name == "constraints") name = "precision-constraints";
   std::replace(name.begin(), name.end(), '_', '-');
+  const NamedOption* option = find_named_option(name);
+  if (option != nullptr && option->is_flag() && value != "0" && value != "1") refuse(name, value);
   guarded([&] {
     vernier::BuildOptions tried;
     set_named_options({{name, value}}, tried);
