@@ -116,12 +116,10 @@ const AcceleratorKind& accelerator_kind() {
       "a GPU of NVIDIA",
       {{"cuda-path", "FOLDER",
         "where the libraries of CUDA are looked for first: a toolkit, or a folder of Python packages (then: "
-        "those "
-        "of the first python3 or of VERNIER_PYTHON, CUDA_PATH, /usr/local/cuda, the system's)"},
+        "those of the first python3 or of VERNIER_PYTHON, CUDA_PATH, /usr/local/cuda, the system's)"},
        {"lacks", "OPERATOR,…",
         "what is left to the CPU though the GPU could compute it; cuBLASLt, cuDNN: their products and "
-        "convolutions "
-        "are left to kernels of Vernier"},
+        "convolutions are left to kernels of Vernier"},
        {"no-capture", "", "enqueues each step at each run, and replays nothing"},
        {"inject-fault", "drop-wait:K|drop-copy:K|stale-replay:K",
         "its K-th wait or copy, from 0, is left out, or its K-th replay is an old one; see "

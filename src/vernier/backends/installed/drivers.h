@@ -8,8 +8,9 @@ namespace vernier {
 // Its kernels run what no other device does.
 const Driver& host_driver();
 
-// In the order of their names. Null: there is none of this name.
+// In the order of their names.
 const std::vector<const AcceleratorKind*>& accelerator_kinds();
+// Null: this build has none of the name.
 const AcceleratorKind* find_accelerator_kind(std::string_view name);
 
 // Makes the driver of an accelerator by its name, with these options (AcceleratorKind::make). Throws

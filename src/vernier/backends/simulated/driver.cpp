@@ -120,8 +120,7 @@ const AcceleratorKind& accelerator_kind() {
        {"no-capture", "", "enqueues each step at each run, and replays nothing"},
        {"inject-fault", "drop-wait:K|drop-copy:K|stale-replay:K|lose-device:K",
         "its K-th wait or copy, from 0, is left out, its K-th replay is an old one, or its K-th kernel loses "
-        "it; "
-        "see docs/fault-injection.md"},
+        "it; see docs/fault-injection.md"},
        {"inject-fault", "wrong-tactic:K",
         "contractions can be computed twice, and the K-th kernel that does so is wrong"}},
       make};

@@ -64,11 +64,19 @@ void read_tactics(const std::vector<std::string>& words, TuneOptions& tune) {
   }
 }
 
+// "--cpu, --cuda, --simulated"
+std::string built_engines() {
+  std::string names = "--cpu";
+  for (const AcceleratorKind* kind : accelerator_kinds()) names += fmt::format(", --{}", kind->name);
+  return names;
+}
+
 // The options after --cpu, which may be written, too, or after --simulated or --cuda.
 const RunnerSpec& spec_of_engine() {
   const RunnerSpec& spec = runner_specs().back();
   if (!is_built_engine(spec))
-    throw usage_error("--{} does not apply: what is built is --cpu or on an accelerator", spec.kind);
+    throw usage_error("--{} does not apply to what is built", spec.kind)
+        .advise("build for " + built_engines());
   for (const RunnerSpec& other : runner_specs()) {
     if (&other != &spec && !other.options.empty())
       throw usage_error("--{} stands before --{}, the engine that is built", other.options.begin()->first,

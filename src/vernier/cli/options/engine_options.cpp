@@ -22,8 +22,7 @@ std::shared_ptr<const Driver> driver_of(const AcceleratorKind& kind, const Runne
   return kind.make(options);
 }
 
-}  // namespace
-
+// Picks the options that the table of engines has (engine/named_options.h).
 std::map<std::string, std::string> named_options_of(const RunnerSpec& spec) {
   std::map<std::string, std::string> named;
   for (const auto& [name, value] : spec.options) {
@@ -31,6 +30,8 @@ std::map<std::string, std::string> named_options_of(const RunnerSpec& spec) {
   }
   return named;
 }
+
+}  // namespace
 
 BuildOptions engine_options(const RunnerSpec& spec) {
   const AcceleratorKind* kind = find_accelerator_kind(spec.kind);

@@ -7,9 +7,6 @@
 
 namespace vernier {
 
-// Picks its options that the table of engines has (engine/named_options.h).
-std::map<std::string, std::string> named_options_of(const RunnerSpec& spec);
-
 // Reads the options of a runner that is built: --cpu, or a kind of accelerator. Throws usage_error for
 // options of other runners, and for values that are none; unsupported where a library or the device is
 // missing.

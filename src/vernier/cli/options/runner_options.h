@@ -37,11 +37,7 @@ inline constexpr const char* kIsaOption = "isa";
 void limit_isa_as_asked(bool only_last);
 // Gives the text for reports: the faults of all specs, "" if there are none.
 std::string injected_faults();
-// Texts for --help: the options of an engine that have a name (engine/named_options.h), all of an engine,
-// those of one that a verb builds, and all about runners.
-std::string named_options_help(bool only_types);
-std::string engine_help();
-std::string built_engine_help();
+// Text for --help: all about runners.
 std::string runner_help();
 
 // Throws usage_error or unsupported, naming the runner.

@@ -8,6 +8,7 @@
 #include "vernier/builder/builder.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/build_options.h"
+#include "vernier/cli/options/engine_help.h"
 #include "vernier/cli/options/runner_options.h"
 #include "vernier/cli/page_writer.h"
 #include "vernier/cli/unloaded_runners.h"

@@ -9,7 +9,7 @@
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/build_options.h"
-#include "vernier/cli/options/runner_options.h"
+#include "vernier/cli/options/engine_help.h"
 #include "vernier/cli/page_writer.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/verb.h"

@@ -5,6 +5,7 @@
 #include "vernier/base/file.h"
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
+#include "vernier/cli/options/engine_help.h"
 #include "vernier/cli/options/engine_options.h"
 #include "vernier/cli/target_findings.h"
 #include "vernier/cli/verb.h"

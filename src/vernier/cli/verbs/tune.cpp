@@ -5,6 +5,7 @@
 #include "vernier/base/hash.h"
 #include "vernier/base/interruption.h"
 #include "vernier/cli/file_arguments.h"
+#include "vernier/cli/options/engine_help.h"
 #include "vernier/cli/options/runner_options.h"
 #include "vernier/cli/options/tune_options.h"
 #include "vernier/cli/page_writer.h"
