@@ -59,7 +59,7 @@ TEST(Devices, SessionsOnTwoRunBesideEachOther) {
 class BoundOnDevice : public testing::Test {
  protected:
   static constexpr const char* kDevice = "simulated:7";
-  static constexpr size_t kPixels = 64, kScores = 10;
+  static constexpr size_t kPixels = 64, kBytes = kPixels * sizeof(float), kScores = 10;
 
   std::vector<float> scores() const {
     std::vector<float> read(kScores);
@@ -77,7 +77,7 @@ class BoundOnDevice : public testing::Test {
 
   const std::vector<float> pixels_ = std::vector<float>(kPixels, 0.5F);
   Engine engine_ = Engine::build(kDigits, {.devices = {kDevice}});
-  v1::DeviceMemory image_{engine_, kDevice, kPixels * sizeof(float)},
+  v1::DeviceMemory image_{engine_, kDevice, kBytes + 4},
       scores_{engine_, "simulated", kScores * sizeof(float)};
   Session session_{engine_};
 };
@@ -85,7 +85,7 @@ class BoundOnDevice : public testing::Test {
 TEST_F(BoundOnDevice, AnswersAreThoseOfMemoryOfTheCpu) {
   session_.bind_input("image", pixels_, {1, 1, 8, 8});
   const v1::Outputs expected = session_.run();
-  image_.write(pixels_.data(), image_.bytes());
+  image_.write(pixels_.data(), kBytes);
   session_.bind_input("image", v1::ElementType::kFloat, {1, 1, 8, 8}, image_.data(), {}, kDevice);
   session_.bind_output("probabilities", v1::ElementType::kFloat, {1, 10}, scores_.data(), {}, kDevice);
   const v1::Outputs outputs = session_.run();
@@ -102,14 +102,16 @@ TEST_F(BoundOnDevice, AnswersAreThoseOfMemoryOfTheCpu) {
 }
 
 TEST_F(BoundOnDevice, WhatIsNotThereIsRefused) {
-  EXPECT_THAT(refusal_of(pixels_.data(), kDevice), HasSubstr("memory that simulated:7 does not reach"));
+  EXPECT_THAT(refusal_of(pixels_.data(), kDevice),
+              HasSubstr("256 bytes of memory that simulated:7 does not reach"));
+  EXPECT_THAT(refusal_of(static_cast<std::byte*>(image_.data()) + 16, kDevice), HasSubstr("does not reach"));
   EXPECT_THAT(refusal_of(image_.data(), "cpu"), HasSubstr("memory of simulated:7, as if it were of the CPU"));
   EXPECT_THAT(refusal_of(static_cast<std::byte*>(image_.data()) + 4, kDevice),
               HasSubstr("not aligned to 16 bytes"));
   EXPECT_THAT(refusal_of(image_.data(), "cuda:0"), HasSubstr("has no device 'cuda:0'"));
   EXPECT_THAT(refusal_of(image_.data(), "cuda:0"), HasSubstr("it has: cpu, simulated:7"));
   EXPECT_EQ(refusal_of(image_.data(), kDevice), "bound");
-  EXPECT_THROW(image_.write(pixels_.data(), image_.bytes(), 1), v1::Error);
+  EXPECT_THROW(image_.write(pixels_.data(), kBytes, 5), v1::Error);
   EXPECT_THROW(session_.use_stream(kDevice, nullptr), v1::Error);  // it has no queues of others
   session_.synchronize();
 }

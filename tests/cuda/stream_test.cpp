@@ -126,9 +126,10 @@ TEST_F(StreamTest, MemoryOfOthersIsCopiedWhereItLies) {
   ASSERT_EQ(api_.allocate_host(&pinned, 64, kPortableMemory), kSuccess);
   auto* const there = reinterpret_cast<std::byte*>(gpu);
   auto* const here = static_cast<std::byte*>(pinned);
-  EXPECT_TRUE(device_.reaches(there + 16));
-  EXPECT_FALSE(device_.reaches(here));
-  EXPECT_FALSE(device_.reaches(&gpu));
+  EXPECT_TRUE(device_.reaches(there + 16, 48));
+  EXPECT_FALSE(device_.reaches(there + 16, 49));
+  EXPECT_FALSE(device_.reaches(here, 1));
+  EXPECT_FALSE(device_.reaches(&gpu, 1));
   const auto stream = device_.stream();
   const auto own = device_.allocate(64);
   std::fill_n(here, 32, std::byte{7});
@@ -141,8 +142,8 @@ TEST_F(StreamTest, MemoryOfOthersIsCopiedWhereItLies) {
   EXPECT_THAT(fake_driver().calls, ElementsAre("up 16", "across 16", "down 16"));
   // Memory of another GPU is no memory of this one.
   fake_driver().ordinal_of_buffers = 1;
-  EXPECT_FALSE(device_.reaches(there));
-  EXPECT_TRUE(device_.reaches(own->address()));
+  EXPECT_FALSE(device_.reaches(there, 64));
+  EXPECT_TRUE(device_.reaches(own->address(), 64));
   api_.free(gpu);
   api_.free_host(pinned);
 }

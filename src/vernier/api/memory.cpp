@@ -64,8 +64,9 @@ void require_place(const Engine& engine, const std::string& what, const Memory& 
     throw bad_input("{} is bound to memory of {}, as if it were of the CPU", what, device->name)
         .advise("name the device with the memory");
   }
-  if (!memory.device.device->reaches(memory.data))
-    throw bad_input("{} is bound to memory that {} does not reach", what, memory.device.name);
+  if (!memory.device.device->reaches(memory.data, bytes_of(memory)))
+    throw bad_input("{} is bound to {} bytes of memory that {} does not reach", what, bytes_of(memory),
+                    memory.device.name);
   if (reinterpret_cast<uintptr_t>(memory.data) % kDeviceAlignment != 0)
     throw bad_input("{} is bound to memory of {} that is not aligned to {} bytes", what, memory.device.name,
                     kDeviceAlignment);

@@ -40,7 +40,7 @@ EngineDevice find_device(const Engine& engine, std::string_view name) {
 
 std::optional<EngineDevice> device_reaching(const Engine& engine, const void* address) {
   for (const EngineDevice& each : accelerators_of(engine)) {
-    if (each.device->reaches(address)) return each;
+    if (each.device->reaches(address, 1)) return each;
   }
   return std::nullopt;
 }

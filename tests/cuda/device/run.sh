@@ -6,6 +6,7 @@
 #   files        engine files of the skeletons in fp16: how long building, loading and the first run take
 #   sessions     16 threads with a session each, 10 000 runs
 #   two          two GPUs: the same bits, and how much both yield
+#   torch        sessions on tensors of torch, by the Python package: torch_memory.py
 #   faults       what goes wrong on purpose is found at its node
 #   sanitizers   the backend tests under compute-sanitizer, one test in SAMPLE (default: 5)
 # Without names: conformance models. OUT/report.txt has the rows, OUT/full.log what was printed.

@@ -1,8 +1,10 @@
 """Checks of several sessions, GPUs, processes and files, and NVIDIA's sanitizers (suite.py)."""
 import concurrent.futures
 import json
+import pathlib
 import re
 import shutil
+import sys
 import threading
 import time
 
@@ -85,6 +87,18 @@ def faults(suite):
         if not is_found:
             missed.append(f"{case['fault']} in {' '.join(key)}: exit {status}, {difference and difference['nodes']}")
     suite.row("FAIL" if missed else "OK", "faults", f"{found} found, at the node where the case names one, {len(missed)} not{': ' + '; '.join(missed) if missed else ''}")
+
+
+def torch(suite):
+    """Each line of torch_memory.py is a row."""
+    script = pathlib.Path(__file__).parent / "torch_memory.py"
+    for folder in suite.arguments.models:
+        status, output, _ = suite.run([sys.executable, script, folder / "model.onnx"], 200)
+        rows = re.findall(r"^(OK|FAIL) +(.+?): (.*)$", output, re.M)
+        for state, check, text in rows:
+            suite.row(state, f"torch {folder.name} {check}", text)
+        if not rows:
+            suite.row("FAIL", f"torch {folder.name}", f"exit {status}: {output.strip()[-300:]}")
 
 
 def per_second(suite, file, seconds):

@@ -7,7 +7,7 @@ the output and to --out/report.txt, whole outputs to --out/full.log. Exit 1 if a
   - conformance: ONNX's backend tests on the GPU, shared by --jobs processes; a case behind one that lost the device is run again;
   - models: `vernier run MODEL --reference --cuda` in the precisions of --precisions, on random inputs, and `vernier bench`, once more with the options of --also;
   - real: real.py;
-  - files, sessions, two, faults, sanitizers: several.py;
+  - files, sessions, two, torch, faults, sanitizers: several.py;
   - products: folders of products.py, int8_products.py and recurrent.py, which are run as they are declared, and on their integers, where every bit has to be that of the reference;
 Needs nothing but Python, and what `vernier` needs: a driver and NVRTC; cuBLASLt and cuDNN are used where they are.
 """
@@ -45,7 +45,7 @@ class Suite:
     def run(self, command, seconds):
         began = time.monotonic()
         try:
-            environment = dict(os.environ, LD_LIBRARY_PATH=str(self.arguments.programs / "lib"))
+            environment = dict(os.environ, LD_LIBRARY_PATH=str(self.arguments.programs / "lib"), PYTHONPATH=str(self.arguments.programs / "python"))
             done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=seconds, env=environment)
             status, output = done.returncode, done.stdout + done.stderr
         except subprocess.TimeoutExpired as late:
@@ -159,7 +159,7 @@ class Suite:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="the folder that has bin/vernier and the others")
-    parser.add_argument("--suites", nargs="*", default=[], choices=("conformance", "models", "real", "files", "sessions", "two", "faults", "sanitizers"))
+    parser.add_argument("--suites", nargs="*", default=[], choices=("conformance", "models", "real", "files", "sessions", "two", "torch", "faults", "sanitizers"))
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--sample", type=int, default=5, help="of so many parts of the backend tests one runs under the sanitizers")
     parser.add_argument("--cases", type=pathlib.Path)

@@ -82,12 +82,16 @@ bool DeviceMemory::owns(const void* address) const {
   return is_reserved(static_cast<const std::byte*>(address));
 }
 
+DeviceMemory::Buffer DeviceMemory::buffer_before(const std::byte* address) const {
+  const auto behind = buffers_.upper_bound(address);
+  return behind == buffers_.begin() ? buffers_.end() : std::prev(behind);
+}
+
 std::shared_ptr<std::byte> DeviceMemory::at(const void* address, size_t bytes) const {
   const auto* first = static_cast<const std::byte*>(address);
   const std::shared_lock lock(mutex_);
   if (!is_reserved(first)) throw internal_error("{:#x} is no address of the device", number(address));
-  const auto behind = buffers_.upper_bound(first);
-  const auto buffer = behind == buffers_.begin() ? buffers_.end() : std::prev(behind);
+  const Buffer buffer = buffer_before(first);
   const auto offset = buffer == buffers_.end() ? 0 : static_cast<size_t>(first - buffer->first);
   if (buffer == buffers_.end() || offset >= aligned(buffer->second.bytes) + kAlignment)
     throw internal_error("use of freed memory: there is no buffer at {:#x} any more", number(address));
@@ -95,6 +99,13 @@ std::shared_ptr<std::byte> DeviceMemory::at(const void* address, size_t bytes) c
     throw internal_error("out of bounds: {} bytes from byte {} of a buffer of {}", bytes, offset,
                          buffer->second.bytes);
   return {buffer->second.memory, buffer->second.memory.get() + offset};
+}
+
+bool DeviceMemory::holds(const void* address, size_t bytes) const {
+  const auto* first = static_cast<const std::byte*>(address);
+  const std::shared_lock lock(mutex_);
+  const Buffer buffer = buffer_before(first);
+  return buffer != buffers_.end() && first + bytes <= buffer->first + buffer->second.bytes;
 }
 
 size_t DeviceMemory::bytes_in_use() const {

@@ -36,6 +36,8 @@ class DeviceMemory {
   bool owns(const void* address) const;
   // The content. Throws an internal error unless all of the range lies in one buffer that lives.
   std::shared_ptr<std::byte> at(const void* address, size_t bytes) const;
+  // Whether at() gives it.
+  bool holds(const void* address, size_t bytes) const;
   size_t bytes_in_use() const;
 
  private:
@@ -47,6 +49,9 @@ class DeviceMemory {
 
   std::byte* reserve(size_t bytes);
   bool is_reserved(const std::byte* address) const;
+  using Buffer = std::map<const std::byte*, Content>::const_iterator;
+  // The buffer that begins last of those up to this address, or none.
+  Buffer buffer_before(const std::byte* address) const;
 
   const size_t limit_;
   mutable std::shared_mutex mutex_;

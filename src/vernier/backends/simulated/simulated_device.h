@@ -50,7 +50,7 @@ class SimulatedDevice : public Device {
   bool host_visible() const override { return false; }
   std::unique_ptr<Buffer> allocate(size_t bytes) override;
   std::unique_ptr<Stream> stream() override;
-  bool reaches(const void* address) const override { return memory_.owns(address); }
+  bool reaches(const void* address, size_t bytes) const override { return memory_.holds(address, bytes); }
   int stream_count() const override { return options_.streams; }
   bool captures() const override { return options_.captures; }
   // Its commands are enqueued again one by one. What reads or writes memory of the host is no part of them,

@@ -26,9 +26,9 @@ class Device {
   virtual std::unique_ptr<Stream> adopt(void* /*queue*/) {
     throw unsupported("{} works in the order of no queue but its own", name());
   }
-  // Whether kernels and copies of the device reach this address, whoever of the process allocated memory
-  // there.
-  virtual bool reaches(const void* /*address*/) const { return host_visible(); }
+  // Whether kernels and copies of the device reach the first and the last of these bytes, whoever of the
+  // process allocated memory there.
+  virtual bool reaches(const void* /*address*/, size_t /*bytes*/) const { return host_visible(); }
   // Copies now: each side is memory of the device or of the host. Throws what went wrong.
   void copy(const void* from, void* to, size_t bytes) {
     const auto stream = this->stream();

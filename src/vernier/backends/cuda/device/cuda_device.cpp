@@ -65,9 +65,10 @@ Context::Place CudaDevice::place_of(const void* address) const {
   return owns(address) ? Context::Place::kGpu : context_.place_of(address);
 }
 
-bool CudaDevice::reaches(const void* address) const {
+bool CudaDevice::reaches(const void* address, size_t bytes) const {
   context_.use();
-  return place_of(address) == Context::Place::kGpu;
+  const auto* const last = static_cast<const std::byte*>(address) + bytes - 1;
+  return place_of(address) == Context::Place::kGpu && place_of(last) == Context::Place::kGpu;
 }
 
 void CudaDevice::add(const std::byte* address, size_t bytes) {

@@ -30,7 +30,7 @@ class CudaDevice : public Device {
   std::unique_ptr<Buffer> allocate(size_t bytes) override;
   std::unique_ptr<Stream> stream() override;
   std::unique_ptr<Stream> adopt(void* queue) override;
-  bool reaches(const void* address) const override;
+  bool reaches(const void* address, size_t bytes) const override;
   // One: kernels fill the device one after the other.
   int stream_count() const override { return 1; }
 
