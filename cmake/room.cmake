@@ -10,8 +10,8 @@ set(VERNIER_PRECOMPILED <fmt/format.h> <algorithm> <array> <atomic> <cmath> <cst
 # so an include that crosses a forbidden border does not compile. Rooms that it USES are seen by its
 # sources alone: its headers name nothing of them, and rooms above it do not see them.
 #
-# A room where nothing runs for long is compiled QUICKLY, with less optimisation. One that names HEADERS of libraries precompiles
-# these, too. g++ optimises a file as its precompiled header was optimised: of the others the first ones, base and passes, share theirs.
+# A room where nothing runs for long is compiled QUICKLY, with less optimisation: under sanitizers with none, which takes half of the
+# time. One that names HEADERS of libraries precompiles these, too. g++ optimises a file as its precompiled header was optimised: of the others the first ones, base and passes, share theirs.
 function(vernier_room name)
   cmake_parse_arguments(ROOM "QUICKLY" "" "SOURCES;DEPENDS;USES;LIBRARIES;HEADERS" ${ARGN})
   string(REPLACE "/" "_" target "vernier_${name}")
@@ -35,7 +35,7 @@ function(vernier_room name)
   set(shares vernier_base)
   if(ROOM_QUICKLY)
     set(shares vernier_passes)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Release>,-O1,-O0>)
   endif()
   if(ROOM_HEADERS OR target STREQUAL shares)
     target_precompile_headers(${target} PRIVATE ${VERNIER_PRECOMPILED} ${ROOM_HEADERS})
