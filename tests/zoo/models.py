@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges Vernier on real models: models.py SHARED [--cpu|--simulated|--profiles|--force-tactics|--every-kernel|--export] [--isa LEVEL] [NAME...]
+"""Judges Vernier on real models: models.py SHARED [--cpu|--simulated|--profiles|--force-tactics|--every-kernel|--export] [--isa LEVEL] [--part=I/N] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons (its weights are made in build/skeletons):
   - `vernier run` with the reference, ONNX Runtime, the CPU engine and one on the simulated accelerator, on the recorded data or, for
@@ -17,7 +17,7 @@ For every model of SHARED/models and every skeleton of SHARED/skeletons (its wei
     (tests/profiles), against the reference on the same data. It is tuned at other sizes than those of the data.
   - with --export, and nothing else: the model exported in bf16, fp16 and int8 (ranges by least and largest of the data). ONNX Runtime
     must run each file within the bound of the reference, or the operator that it has no kernel for is named.
-With --isa the engine is limited to these instruction sets.
+With --isa the engine is limited to these instruction sets, with --part only part I of N runs (from 0 on), of models as of skeletons.
 """
 import argparse
 import collections
@@ -176,9 +176,9 @@ def run_skeleton(folder: pathlib.Path, mode: str) -> str:
     return verdict
 
 
-def run_all(folders: list[pathlib.Path], run, names: list[str]) -> tuple[int, int]:
+def run_all(folders: list[pathlib.Path], run, names: list[str], part: tuple[int, int]) -> tuple[int, int]:
     """Two beside each other where memory allows, since half of what a model takes is done by one thread."""
-    folders = [folder for folder in sorted(folders, key=weight) if not names or any(name in folder.name for name in names)]
+    folders = [folder for folder in sorted(folders, key=weight) if not names or any(name in folder.name for name in names)][part[0] :: part[1]]
     passed = left_out = 0
     most = max(map(weight, folders), default=0)
     beside = 2 if 2 * TIMES_WEIGHTS * most < available_memory() else 1
@@ -199,12 +199,13 @@ def main() -> int:
     for mode in ("cpu", "simulated", "profiles", "force-tactics", "every-kernel", "export"):
         modes.add_argument(f"--{mode}", dest="mode", action="store_const", const=mode, default="all")
     parser.add_argument("--isa", choices=("avx2", "avx512", "amx"))
+    parser.add_argument("--part", type=lambda words: tuple(int(word) for word in words.split("/")), default=(0, 1))
     arguments = parser.parse_intermixed_args()
     if arguments.isa:
         ISA.extend(["--isa", arguments.isa])
         CPU.extend(ISA)
     models, skeletons = (
-        run_all([path.parent for path in arguments.shared.glob(f"{kind}/*/model.onnx")], lambda folder: run(folder, arguments.mode), arguments.names)
+        run_all([path.parent for path in arguments.shared.glob(f"{kind}/*/model.onnx")], lambda folder: run(folder, arguments.mode), arguments.names, arguments.part)
         for kind, run in (("models", run_model), ("skeletons", run_skeleton)))
     for what, count in sorted(collections.Counter(PROFILES + COUNTS).items()):
         print(f"{what}: {count}")
