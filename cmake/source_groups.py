@@ -12,6 +12,9 @@ import sys
 LINES = 1000  # of a group: more saves less and less, and a change of one file compiles all of its group
 
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"')
+# Macros of GoogleTest that stand where declarations do, and those of them whose first argument is a name that they declare.
+NAMING_MACROS = {"MATCHER", "MATCHER_P", "MATCHER_P2", "MATCHER_P3", "ACTION", "ACTION_P"}
+TEST_MACROS = {"TEST", "TEST_F", "TEST_P", "INSTANTIATE_TEST_SUITE_P", *NAMING_MACROS}
 TOKEN = re.compile(r"[A-Za-z_]\w*|::|->|[{}();=.,\[<]")
 
 
@@ -48,8 +51,10 @@ def own_names(text):
             statement = []
         else:
             if inside and inside == depth:
-                if token in ("(", "=", "[") and last.isidentifier():
+                if token in ("(", "=", "[") and last.isidentifier() and last not in TEST_MACROS:
                     names.add(last)
+                if last == "(" and statement[-2:-1] and statement[-2] in NAMING_MACROS:
+                    names.add(token)
                 if last in ("struct", "class", "enum", "using", "union") and token.isidentifier():
                     names.add(token)
             elif enumeration == depth and token in ("=", ",") and last.isidentifier():
