@@ -113,7 +113,9 @@ class Emitter {
     if (!whole_rows_) return;
     for (PointwiseAccess& access : result_.accesses) {
       if (access.kind != Access::kStrided) continue;
-      const bool begins_packs = std::all_of(access.steps.begin(), access.steps.end() - 1,
+      // What lies in larger memory may begin anywhere in it.
+      const bool begins_packs = !given_.contains(access.input) &&
+                                std::all_of(access.steps.begin(), access.steps.end() - 1,
                                             [&](int64_t step) { return step % result_.width == 0; });
       if (access.steps.back() == 0) access.kind = Access::kRepeated;
       if (access.steps.back() == 1 && begins_packs) access.kind = Access::kPacked;
@@ -234,7 +236,7 @@ class Emitter {
   // Where operands that lie otherwise than the output are read, from the index of an element, or of a pack's
   // first.
   std::string offsets() const {
-    std::string text, names;
+    std::string text;
     for (size_t i = 0; i < result_.accesses.size(); ++i) {
       if (is_found(result_.accesses[i])) text += fmt::format("    IDX o{} = 0;\n", i);
     }
