@@ -37,9 +37,9 @@ inline Model one_node(const std::string& inputs, const std::string& line, const 
 
 // A graph of the nodes of these lines.
 inline Model nodes(const std::string& inputs, const std::vector<std::string>& lines,
-                   const std::string& constant = "") {
+                   const std::string& constant = "", const std::string& outputs = "%y") {
   std::string text =
-      "model ir=10 opset \"\" 21 {\ngraph \"g\" (" + inputs + ") -> (%y) {\n" + constant + "\n";
+      "model ir=10 opset \"\" 21 {\ngraph \"g\" (" + inputs + ") -> (" + outputs + ") {\n" + constant + "\n";
   for (const std::string& line : lines) {
     const std::string name = std::to_string(&line - lines.data());
     text += line + " version 21 @\"" + name + "\" from [\"" + name + "\"]\n";
@@ -49,8 +49,9 @@ inline Model nodes(const std::string& inputs, const std::vector<std::string>& li
 
 // The same as one group of the kind.
 inline Model one_group(const std::string& inputs, const std::vector<std::string>& lines,
-                       const std::string& kind, const std::string& constant = "") {
-  Model model = nodes(inputs, lines, constant);
+                       const std::string& kind, const std::string& constant = "",
+                       const std::string& outputs = "%y") {
+  Model model = nodes(inputs, lines, constant, outputs);
   std::vector<Node*> members;
   for (const auto& node : model.graph->nodes()) members.push_back(node.get());
   ops::make_group(*model.graph, members, kind);

@@ -22,6 +22,8 @@ INSTANTIATE_TEST_SUITE_P(
     Kernels, MeaningTest,
     testing::Values(
         Case{"%a: f32[3,5,7], %b: f32[5,1]", "%y: f32[3,5,7] = Sub(%a, %b)"},
+        Case{"%a: f16[3,5,16], %b: f16[5,1]", "%y: f16[3,5,16] = Sub(%a, %b)"},
+        Case{"%a: f32[3,5,8], %b: f32[3,1,8]", "%y: f32[3,5,8] = Sub(%a, %b)"},
         Case{"%a: f16[3,35], %b: f16[35]", "%y: f16[3,35] = Mul(%a, %b)"},
         Case{"%a: bf16[33]", "%y: bf16[33] = Sigmoid(%a)"}, Case{"%a: f32[33]", "%y: f32[33] = Gelu(%a)"},
         Case{"%a: f64[9]", "%y: f64[9] = Atan(%a)"},
@@ -83,6 +85,47 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"%a: f32[3,9]", "%y: f32[3,9] = CumSum(%a, %x) {reverse=1}",
              "const %x = i64[] hex\"0100000000000000\""},
         Case{"%a: f32[4,6]", "%y: f32[4,6] = Trilu(%a) {upper=0}"}));
+
+// Rows of packs and of single elements, which threads keep or compute each time, with what comes before them.
+class NormalizationTest : public testing::TestWithParam<Case> {};
+
+TEST_P(NormalizationTest, RowsAreWhatTheReferenceComputes) {
+  if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+  const SoftwareGpu gpu = reset_software_gpu();
+  expect_reference(GetParam(), gpu, Context(gpu.driver, 0), {},
+                   [](const CudaKernel& kernel) { EXPECT_EQ(kernel.name, "cuda:normalize"); });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, NormalizationTest,
+    testing::Values(
+        Case{"%a: f16[5,72], %s: f16[72], %b: f16[72]", "%y: f16[5,72] = LayerNormalization(%a, %s, %b)"},
+        Case{"%a: bf16[2,3,33], %s: bf16[33]", "%y: bf16[2,3,33] = LayerNormalization(%a, %s)"},
+        Case{"%a: f32[600,72], %s: f32[72], %b: f32[72]", "%y: f32[600,72] = LayerNormalization(%a, %s, %b)"},
+        Case{"%a: f32[1,40004], %s: f32[40004]", "%y: f32[1,40004] = LayerNormalization(%a, %s)"},
+        Case{"%a: f64[3,4,5], %s: f64[4,5]", "%y: f64[3,4,5] = RMSNormalization(%a, %s) {axis=1}"},
+        Case{"%a: f32[3,8], %s: f32[8]",
+             "%y: f32[3,8], %m: f32[3,1], %d: f32[3,1] = LayerNormalization(%a, %s)"},
+        Case{"%a: f16[2,3,16], %k: f16[1,3,16], %s: f16[16], %b: f16[16], %c: f16[16]",
+             "%y: f16[2,3,16], _, _, %z: f16[2,3,16] = com.microsoft::SkipLayerNormalization(%a, %k, %s, %b, "
+             "%c)"},
+        Case{"%a: f16[6,16], %k: f16[6,16], %c: f16[16], %s: f16[16], %b: f16[16]",
+             "%t: f16[6,16] = Add(%a, %c)",
+             "",
+             {},
+             {"%u: f16[6,16] = Add(%t, %k)", "%y: f16[6,16] = LayerNormalization(%u, %s, %b)"},
+             "normalization"},
+        Case{"%a: f32[6,12], %k: f32[6,1], %s: f32[12]",
+             "%u: f32[6,12] = Add(%a, %k)",
+             "",
+             {},
+             {"%y: f32[6,12] = LayerNormalization(%u, %s)"},
+             "normalization",
+             {},
+             {},
+             false,
+             {},
+             "%u, %y"}));
 
 // Attention by products of matrix units: its sizes need not be those of tiles.
 class MatrixAttentionTest : public testing::TestWithParam<Case> {};

@@ -26,6 +26,7 @@ struct Case {
   std::optional<Fault> fault = {};                    // of the sums, as the host has it
   bool exact = false;                                 // bit for bit, but for NaN
   std::map<size_t, size_t> caches = {};               // outputs that lie behind these inputs
+  std::string outputs = "%y";                         // of the graph
 };
 
 // Gives what the node makes; for a group, what its nodes make one by one.
@@ -45,7 +46,9 @@ inline std::vector<Tensor> evaluated(const Node& node, const std::vector<const T
       operands.push_back(input == nullptr ? nullptr : &values.at(input));
     values[member->output(0)] = evaluated(*member, operands).at(0);
   }
-  return {values.at(body.outputs.at(0))};
+  std::vector<Tensor> made;
+  for (const Value* output : body.outputs) made.push_back(values.at(output));
+  return made;
 }
 
 // Computes on the host sums that go wrong.
@@ -65,7 +68,7 @@ inline Model model_of(const Case& each) {
   if (each.kind.empty()) return one_node(each.inputs, each.line, each.constants);
   std::vector<std::string> lines{each.line};
   lines.insert(lines.end(), each.followed.begin(), each.followed.end());
-  return one_group(each.inputs, lines, each.kind, each.constants);
+  return one_group(each.inputs, lines, each.kind, each.constants, each.outputs);
 }
 
 // Elements in the order of the axes as they lie in the operand's layout, or `back`. What lies between them is

@@ -43,7 +43,7 @@ alignas(16) static float dynamic_memory[16384];
 #define __shared__ static
 #define __launch_bounds__(threads)
 #define __syncthreads() (all_threads == nullptr ? void() : all_threads->arrive_and_wait())
-template <class T> static T __shfl_xor_sync(unsigned, T x, int) { return x; }  // blocks of one thread alone
+template <class T> static T __shfl_xor_sync(unsigned, T x, int mask);
 static float __uint_as_float(unsigned x) { return bit_cast<float>(x); }
 static unsigned __float_as_uint(float x) { return bit_cast<unsigned>(x); }
 static double __longlong_as_double(long long x) { return bit_cast<double>(x); }
@@ -97,23 +97,21 @@ template <class T> inline void multiply_add(f32 (&sums)[4], const u32 (&a)[4], u
       sums[i] = fmaf(factor(group, i / 2 + k / 8 * 2, k), factor(place * 2 + i % 2, 4 + k / 8, k), sums[i]);
   }
 }
-inline f32 neighbour(f32 x, int mask) {
-  const u32 word = __float_as_uint(x);
-  exchange(&word, 1);
-  return __uint_as_float(exchanged[threadIdx.x / 32][threadIdx.x % 32 ^ mask][0]);
+template <class T> static T __shfl_xor_sync(unsigned, T x, int mask) {
+  if (all_threads == nullptr) return x;  // a block of one thread
+  u32 words[(sizeof(T) + 3) / 4] = {};
+  memcpy(words, &x, sizeof(x));
+  exchange(words, sizeof(words) / 4);
+  memcpy(&x, exchanged[threadIdx.x / 32][threadIdx.x % 32 ^ mask], sizeof(x));
+  return x;
 }
+inline f32 neighbour(f32 x, int mask) { return __shfl_xor_sync(0, x, mask); }
+inline f64 neighbour(f64 x, int mask) { return __shfl_xor_sync(0, x, mask); }
 inline void fetch(void* to, const void* from, bool there) {
   if (there) memcpy(to, from, 16); else memset(to, 0, 16);
 }
 inline void end_fetches() {}
 inline void wait_for_fetches_before() {}
-inline f64 neighbour(f64 x, int mask) {
-  u32 words[2];
-  memcpy(words, &x, sizeof(x));
-  exchange(words, 2);
-  memcpy(&x, exchanged[threadIdx.x / 32][threadIdx.x % 32 ^ mask], sizeof(x));
-  return x;
-}
 inline u32 __byte_perm(u32 x, u32 y, u32 selected) {
   const unsigned long long both = (unsigned long long)y << 32 | x;
   u32 result = 0;
@@ -153,7 +151,7 @@ std::string host_text(const std::string& source) {
   const std::string warp(kernel_text("warp"));
   text.replace(text.find(warp), warp.size(), kWarp);
   const std::string body = source.substr(source.find(warp) + warp.size());
-  const bool waits = std::regex_search(body, std::regex("__shared__ T tile|kTile|neighbour\\("));
+  const bool waits = std::regex_search(body, std::regex("__shared__ T tile|kTile|neighbour\\(|PACKS"));
   return std::string(kBefore) + text + "\nextern \"C\" bool waits() { return " + (waits ? "true" : "false") +
          "; }\nextern \"C\" void call(const void* parameters, const unsigned* place, std::barrier<>* "
          "threads) {\n"

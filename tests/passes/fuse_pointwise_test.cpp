@@ -24,6 +24,37 @@ TEST(FusePointwise, AChainIsOneGroup) {
   })");
 }
 
+const PassCase kEnd{fuse_pointwise([](const Node&) { return true; },
+                                   [](const Node& node) { return node.op == "LayerNormalization"; })};
+
+// What reads the sum later stays outside, though it is pointwise: nothing joins a group behind its end.
+TEST(FusePointwise, ANormalisationEndsAGroup) {
+  expect_pass(kEnd, R"(graph "g" (%x: f32[2, 3], %r: f32[2, 3], %s: f32[3]) -> (%z) {
+    %a: f32[*] = Add(%x, %r) version 14 @"a" from ["a"]
+    %n: f32[*] = LayerNormalization(%a, %s) version 17 @"n" from ["n"]
+    %z: f32[*] = Sub(%n, %a) version 14 @"z" from ["z"]
+  })",
+              R"(graph "g" (%x: f32[2, 3], %r: f32[2, 3], %s: f32[3]) -> (%z) {
+      %a: f32[2, 3], %n: f32[2, 3] = vernier::Group(%x, %r, %s) {kind = "normalization"} version 1 @"n" from ["a", "n"] regions {
+        body =
+        graph "normalization" (%x: f32[2, 3], %r: f32[2, 3], %s: f32[3]) -> (%a, %n) {
+          %a: f32[2, 3] = Add(%x, %r) version 14 @"a" from ["a"]
+          %n: f32[2, 3] = LayerNormalization(%a, %s) version 17 @"n" from ["n"]
+        }
+      }
+      %z: f32[2, 3] = Sub(%n, %a) version 14 @"z" from ["z"]
+  })");
+}
+
+// A scale that depends on what is normalised would have the group wait for itself.
+TEST(FusePointwise, AScaleOfWhatIsNormalisedKeepsItOut) {
+  expect_unchanged(kEnd, R"(graph "g" (%x: f32[3, 3], %w: f32[3, 3]) -> (%n) {
+    %a: f32[*] = Neg(%x) version 13 @"a" from ["a"]
+    %m: f32[*] = MatMul(%a, %w) version 13 @"m" from ["m"]
+    %n: f32[*] = LayerNormalization(%a, %m) {axis=0} version 17 @"n" from ["n"]
+  })");
+}
+
 TEST(FusePointwise, ALoneNodeStays) {
   expect_unchanged(kFuse, R"(graph "g" (%x: f32[2, 3]) -> (%y) {
     %y: f32[*] = Exp(%x) version 13 @"y" from ["y"]

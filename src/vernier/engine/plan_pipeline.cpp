@@ -19,8 +19,8 @@ std::vector<Pass> plan_pipeline(const GroupTraits& traits) {
   if (traits.attends_int8)
     passes.push_back(group_quantized_attention());  // before others group what it takes
   if (traits.joins_depthwise) passes.push_back(fuse_pointwise_depthwise());
-  for (Pass& pass :
-       std::vector<Pass>{split_dequantize(), fuse_pointwise(traits.is_pointwise), remove_dead_code()})
+  for (Pass& pass : std::vector<Pass>{
+           split_dequantize(), fuse_pointwise(traits.is_pointwise, traits.ends_chain), remove_dead_code()})
     passes.push_back(std::move(pass));
   return passes;
 }

@@ -58,6 +58,8 @@ Pass fuse_qdq();
 Pass group_quantized_attention();
 Pass fuse_pointwise_depthwise();  // Conv of one pixel -> depthwise Conv, each with what follows it
 using IsPointwise = std::function<bool(const Node& node)>;
-Pass fuse_pointwise(IsPointwise is_pointwise);  // the nodes that the backend can compute so
+// The nodes that the backend can compute so, and at the end of a group one that it can compute of what they
+// make, as a normalisation of rows.
+Pass fuse_pointwise(IsPointwise is_pointwise, IsPointwise ends_group = {});
 
 }  // namespace vernier

@@ -25,7 +25,13 @@ class CpuDriver : public Driver {
   std::string instruction_sets() const override { return cpu::instruction_sets(); }
   std::string library_versions() const override { return cpu::library_versions(); }
   bool computes_bf16() const override { return cpu::computes_bf16(); }
-  GroupTraits group_traits() const override { return {true, attends_int8(), is_pointwise, can_follow, true}; }
+  GroupTraits group_traits() const override {
+    return {.computes_groups = true,
+            .attends_int8 = attends_int8(),
+            .is_pointwise = is_pointwise,
+            .can_follow = can_follow,
+            .joins_depthwise = true};
+  }
   const std::set<std::string>& tactic_names() const override { return cpu::tactic_names(); }
   std::set<std::string> approximate_tactics() const override { return cpu::approximate_tactics(); }
   bool holds(const std::string& form) const override { return holds_constant(form); }

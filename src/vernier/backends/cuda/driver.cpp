@@ -4,6 +4,7 @@
 
 #include "vernier/backends/cuda/contractions/weight_order.h"
 #include "vernier/backends/cuda/cuda_backend.h"
+#include "vernier/backends/cuda/normalization/normalize_rows.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"
 
 namespace vernier::cuda {
@@ -47,6 +48,7 @@ class CudaDriver : public Driver {
   GroupTraits group_traits() const override {
     return {.computes_groups = true,
             .is_pointwise = is_pointwise,
+            .ends_chain = normalizes_rows,
             .can_follow = can_follow_convolution,
             .unfolds_patches = true};
   }

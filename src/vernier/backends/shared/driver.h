@@ -20,6 +20,7 @@ struct GroupTraits {
   bool computes_groups = false;
   bool attends_int8 = false;                           // attention of quantized models as one
   std::function<bool(const Node&)> is_pointwise = {};  // what chains of pointwise operators are made of
+  std::function<bool(const Node&)> ends_chain = {};    // what may come last in such a chain, beside these
   // Whether `next`, which reads `chain`, can be computed by the kernel of `anchor` before it stores.
   std::function<bool(const Node& anchor, const Node& next, const Value& chain)> can_follow = {};
   bool joins_depthwise = false;  // convolutions of single pixels and of single channels behind them

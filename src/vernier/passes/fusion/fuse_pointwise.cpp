@@ -3,7 +3,9 @@
 //
 // Nodes join the groups that they read from, in the order of the graph, as long as a group stays convex: no
 // path leaves it and comes back, through other groups neither. A value that is also read outside becomes an
-// output: it would have been stored anyway. At last a DequantizeLinear goes to the group that reads it.
+// output: it would have been stored anyway. An operator that ends groups, as a normalisation of rows does,
+// joins the group that makes what it reads first, which nothing joins from then on. At last a
+// DequantizeLinear goes to the group that reads it.
 #include "vernier/ir/clone.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
@@ -18,7 +20,8 @@ constexpr size_t kMaxMembers = 64, kMaxOperands = 32;
 
 class PointwiseFusion {
  public:
-  PointwiseFusion(Graph& graph, const IsPointwise& is_pointwise) : graph_(graph) {
+  PointwiseFusion(Graph& graph, const IsPointwise& is_pointwise, const IsPointwise& ends_group)
+      : graph_(graph) {
     for (const auto& node : graph.nodes())
       position_[node.get()] = nodes_.size(), nodes_.push_back(node.get());
     unit_.resize(nodes_.size());
@@ -29,6 +32,7 @@ class PointwiseFusion {
       members_.push_back({at});
       shapes_.push_back(result_shape(*nodes_[at], is_pointwise));
       if (shapes_.back()) join(at);
+      if (ends_group && nodes_[at]->outputs.size() == 1 && ends_group(*nodes_[at])) end_group(at);
     }
     for (size_t at = 0; at < nodes_.size(); ++at) give_to_reader(at);
   }
@@ -43,7 +47,10 @@ class PointwiseFusion {
     }
     if (groups.empty()) return 0;
     graph_.reorder(order);
-    for (const auto& group : groups) ops::make_group(graph_, group, "pointwise");
+    for (const auto& group : groups) {
+      const bool is_ended = ends_.contains(position_.at(group.back()));
+      ops::make_group(graph_, group, is_ended ? "normalization" : "pointwise");
+    }
     return static_cast<int>(groups.size());
   }
 
@@ -85,6 +92,16 @@ class PointwiseFusion {
     for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate) {
       if (try_join(at, {*candidate})) return;
     }
+  }
+
+  void end_group(size_t at) {
+    const Value* input = nodes_[at]->input(0);
+    const Node* maker = input == nullptr ? nullptr : input->producer();
+    const auto source = maker == nullptr ? position_.end() : position_.find(maker);
+    if (source == position_.end() || !shapes_[source->second]) return;
+    if (!try_join(at, {unit_[source->second]})) return;
+    ends_.insert(at);
+    for (const size_t member : members_[unit_[at]]) shapes_[member].reset();
   }
 
   bool reads(size_t reader, const Value* value) const {
@@ -201,15 +218,17 @@ class PointwiseFusion {
   std::vector<std::optional<Shape>> shapes_;  // of each node that may be grouped
   std::vector<size_t> unit_;                  // of each node: its group, named by the first member
   std::vector<Members> members_;              // of each unit
+  std::set<size_t> ends_;                     // nodes that end a group
   std::vector<size_t> seen_;                  // of each unit, the last search that met it
   size_t round_ = 0;
 };
 
 }  // namespace
 
-Pass fuse_pointwise(IsPointwise is_pointwise) {
-  return {"fuse-pointwise", NumericalClass::kExact, [is_pointwise = std::move(is_pointwise)](Graph& graph) {
-            return PointwiseFusion(graph, is_pointwise).run();
+Pass fuse_pointwise(IsPointwise is_pointwise, IsPointwise ends_group) {
+  return {"fuse-pointwise", NumericalClass::kExact,
+          [is_pointwise = std::move(is_pointwise), ends_group = std::move(ends_group)](Graph& graph) {
+            return PointwiseFusion(graph, is_pointwise, ends_group).run();
           }};
 }
 

@@ -153,19 +153,24 @@ struct TriangleParameters {
   int upper;
 };
 
-struct NormalizeParameters {
+struct NormalizeParameters {  // of groups of channels
   const void* x;
-  const void* skip;
-  const void* addend;
   const void* scale;
   const void* bias;
   void* y;
-  void* mean;
-  void* inverse_deviation;
-  void* sum;
-  i64 rows, length, skip_size;
-  i64 channels, channel_size,
-      parameter_size;  // row r, element i: parameter (r * length + i) / parameter_size % channels
+  i64 groups, length;
+  i64 channels, parameter_size;  // group g, element i: parameter (g * length + i) / parameter_size % channels
+  double epsilon;
+};
+
+struct RowNormalizeParameters {
+  PointwiseParameters chain;  // what is normalised
+  const void* scale;          // null: 1
+  const void* bias;           // null: 0
+  void* y;
+  void* mean;               // null: not wanted
+  void* inverse_deviation;  // the same
+  i64 rows, length;
   double epsilon;
 };
 

@@ -1,5 +1,5 @@
 // All programs have this next: packs of elements, folds of a block, indices. 16 bytes, or fewer, at a time.
-template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
+template <class T, int N> struct alignas(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) Pack { T at[N]; };
 
 // A NaN wins, wherever it comes from: the instructions max and min of the hardware would lose it.
 template <class T> __device__ inline T maximum(T a, T b) { return a >= b || a != a ? a : b; }

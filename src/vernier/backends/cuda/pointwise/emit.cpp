@@ -35,22 +35,28 @@ std::string value(size_t id) {
 
 class Emitter {
  public:
-  Emitter(const KernelRequest& request, const pointwise::Program& program, const GivenSteps& given)
-      : request_(request), program_(program), given_(given) {}
+  Emitter(const KernelRequest& request, const pointwise::Program& program, const GivenSteps& given,
+          std::optional<size_t> returned = {})
+      : request_(request), program_(program), given_(given), returned_(returned) {}
 
   EmittedPointwise run() {
     find_accesses();
+    for (const Instruction& each : program_) {
+      if (each.kind == Kind::kStore && each.index != returned_) result_.outputs.push_back(each.index);
+    }
     result_.walk = settle_walk(result_.accesses, in_order(request_.out().dims));
     if (result_.walk.size() > kMaxRank || result_.accesses.size() > kMaxOperands ||
         request_.outputs.size() > kMaxOperands)
       throw Refused{"too many operands or axes"};
     choose_width();
+    take_packs();
     for (size_t id = 0; id < program_.size(); ++id) {
       lines_ += line(id);
       result_.approximate = result_.approximate || is_approximate(program_[id]);
       result_.faults = result_.faults || (may_fault(program_[id]) && !is_float(program_[id].type));
     }
-    result_.source = {"pointwise", std::string(kernel_text("functions")) + body()};
+    result_.source = {"pointwise", std::string(kernel_text("functions")) + elements()};
+    if (!returned_) result_.source.body += kernel();
     return std::move(result_);
   }
 
@@ -91,12 +97,33 @@ class Emitter {
   // 16 bytes of the widest operand, if one lies as the result does.
   void choose_width() {
     size_t widest = 1;
-    for (const auto& output : request_.outputs) widest = std::max(widest, element_size(output->element));
+    for (const size_t output : result_.outputs)
+      widest = std::max(widest, element_size(request_.out(output).element));
+    if (returned_) widest = std::max(widest, element_size(request_.out(*returned_).element));
     for (const PointwiseAccess& access : result_.accesses) {
       if (access.kind == Access::kDirect) widest = std::max(widest, element_size(access.element));
     }
     constexpr size_t kBytes = 16, kMost = 8;
     result_.width = static_cast<int>(std::min(kMost, kBytes / widest));
+  }
+
+  // Where no pack goes beyond the end of a row of the walk, operands are found once for each.
+  void take_packs() {
+    whole_rows_ = !result_.walk.empty() && result_.walk.back() % result_.width == 0;
+    if (!whole_rows_) return;
+    for (PointwiseAccess& access : result_.accesses) {
+      if (access.kind != Access::kStrided) continue;
+      // What lies in larger memory may begin anywhere in it.
+      const bool begins_packs = !given_.contains(access.input) &&
+                                std::all_of(access.steps.begin(), access.steps.end() - 1,
+                                            [&](int64_t step) { return step % result_.width == 0; });
+      if (access.steps.back() == 0) access.kind = Access::kRepeated;
+      if (access.steps.back() == 1 && begins_packs) access.kind = Access::kPacked;
+    }
+  }
+
+  static bool is_found(const PointwiseAccess& access) {
+    return access.kind != Access::kDirect && access.kind != Access::kUniform;
   }
 
   std::string made(size_t id, const std::string& expression) const {
@@ -106,11 +133,14 @@ class Emitter {
   std::string load(size_t id) {
     const size_t access = loads_++;
     switch (result_.accesses[access].kind) {
-      case Access::kDirect: return made(id, fmt::format("wide(x{}.at[j])", access));
-      case Access::kUniform: return made(id, fmt::format("x{}", access));
+      case Access::kDirect:
+      case Access::kPacked: return made(id, fmt::format("wide(x{}.at[j])", access));
+      case Access::kUniform:
+      case Access::kRepeated: return made(id, fmt::format("x{}", access));
       case Access::kStrided:
-        return made(id, fmt::format("wide((({0}*)p.x[{1}])[o{1}])",
-                                    type_text(result_.accesses[access].element), access));
+        return made(
+            id, fmt::format("wide((({0}*)p.x[{1}])[o{1}{2}])", type_text(result_.accesses[access].element),
+                            access, whole_rows_ ? along_row(access) : ""));
     }
     return {};
   }
@@ -166,6 +196,7 @@ class Emitter {
   std::string store(size_t id) const {
     const Instruction& each = program_[id];
     const std::string from = value(each.from[0]);
+    if (each.index == returned_) return fmt::format("    y{}.at[j] = {};\n", each.index, from);
     std::string stored = from;
     if (each.to != each.type && pointwise::register_type(each.to) != each.type)
       throw Refused{"a result of another type than what is computed"};
@@ -198,21 +229,26 @@ class Emitter {
     return {};
   }
 
-  // Where strided operands are read, from the index of an element.
+  std::string along_row(size_t access) const {
+    return fmt::format(" + j * (IDX)p.steps[{}][{}]", access, result_.walk.size() - 1);
+  }
+
+  // Where operands that lie otherwise than the output are read, from the index of an element, or of a pack's
+  // first.
   std::string offsets() const {
-    std::string text, names;
+    std::string text;
     for (size_t i = 0; i < result_.accesses.size(); ++i) {
-      if (result_.accesses[i].kind == Access::kStrided) text += fmt::format("    IDX o{} = 0;\n", i);
+      if (is_found(result_.accesses[i])) text += fmt::format("    IDX o{} = 0;\n", i);
     }
     if (text.empty()) return text;
-    text += "    IDX rest = first + j;\n";
+    text += whole_rows_ ? "    IDX rest = first;\n" : "    IDX rest = first + j;\n";
     for (size_t axis = result_.walk.size(); axis-- > 0;) {
       text += axis == 0
                   ? "    { const IDX at = rest;\n"
                   : fmt::format(
                         "    {{ const IDX at = rest % (IDX)p.sizes[{0}]; rest /= (IDX)p.sizes[{0}];\n", axis);
       for (size_t i = 0; i < result_.accesses.size(); ++i) {
-        if (result_.accesses[i].kind == Access::kStrided)
+        if (is_found(result_.accesses[i]))
           text += fmt::format("      o{0} += at * (IDX)p.steps[{0}][{1}];\n", i, axis);
       }
       text += "    }\n";
@@ -220,44 +256,68 @@ class Emitter {
     return text;
   }
 
-  std::string body() const {
-    std::string loads, stores;
+  // What is read before the elements of a pack are computed one by one.
+  std::string loads() const {
+    std::string text, found;
     for (size_t i = 0; i < result_.accesses.size(); ++i) {
       const PointwiseAccess& access = result_.accesses[i];
       const auto type = type_text(access.element);
+      const auto held = type_text(pointwise::register_type(access.element));
       if (access.kind == Access::kDirect)
-        loads += fmt::format(
+        text += fmt::format(
             "  const Pack<{0}, N> x{1} = *(const Pack<{0}, N>*)((const {0}*)p.x[{1}] + first);\n", type, i);
       if (access.kind == Access::kUniform)
-        loads += fmt::format("  const {0} x{1} = wide(*(const {2}*)p.x[{1}]);\n",
-                             type_text(pointwise::register_type(access.element)), i, type);
+        text += fmt::format("  const {0} x{1} = wide(*(const {2}*)p.x[{1}]);\n", held, i, type);
+      if (access.kind == Access::kPacked)
+        found += fmt::format(
+            "  const Pack<{0}, N> x{1} = *(const Pack<{0}, N>*)((const {0}*)p.x[{1}] + o{1});\n", type, i);
+      if (access.kind == Access::kRepeated)
+        found += fmt::format("  const {0} x{1} = wide(((const {2}*)p.x[{1}])[o{1}]);\n", held, i, type);
     }
-    for (size_t i = 0; i < request_.outputs.size(); ++i) {
+    return whole_rows_ ? text + offsets() + found : text;
+  }
+
+  // The function that computes a pack.
+  std::string elements() const {
+    std::string results, stores, given = "void";
+    for (const size_t i : result_.outputs) {
       const auto type = type_text(request_.out(i).element);
-      loads += fmt::format("  Pack<{}, N> y{};\n", type, i);
+      results += fmt::format("  Pack<{}, N> y{};\n", type, i);
       stores += fmt::format("  *(Pack<{0}, N>*)(({0}*)p.y[{1}] + first) = y{1};\n", type, i);
     }
-    const bool is_small = request_.out().size() < INT32_MAX;
+    if (returned_) {
+      given =
+          fmt::format("Pack<{}, N>", type_text(pointwise::register_type(request_.out(*returned_).element)));
+      results += fmt::format("  {} y{};\n", given, *returned_);
+      stores += fmt::format("  return y{};\n", *returned_);
+    }
     return fmt::format(
         "typedef {} IDX;\n"
-        "template <int N> __device__ inline void elements(const PointwiseParameters& p, IDX first, bool& "
-        "fault) {{\n"
-        "{}#pragma unroll\n  for (int j = 0; j < N; ++j) {{\n{}{}  }}\n{}}}\n"
+        "template <int N> __device__ inline {} elements(const PointwiseParameters& p, IDX first, bool& "
+        "fault) "
+        "{{\n{}{}#pragma unroll\n  for (int j = 0; j < N; ++j) {{\n{}{}  }}\n{}}}\n",
+        request_.out().size() < INT32_MAX ? "i32" : "i64", given, loads(), results,
+        whole_rows_ ? "" : offsets(), lines_, stores);
+  }
+
+  std::string kernel() const {
+    return fmt::format(
         "extern \"C\" __global__ void run(const PointwiseParameters p) {{\n"
         "  const IDX thread = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;\n"
-        "  const IDX packs = (IDX)(p.count / {});\n"
+        "  const IDX packs = (IDX)(p.count / {0});\n"
         "  bool fault = false;\n"
-        "  for (i64 i = thread; i < packs; i += step) elements<{}>(p, (IDX)i * {}, fault);\n"
-        "  for (i64 i = (i64)packs * {} + thread; i < p.count; i += step) elements<1>(p, (IDX)i, fault);\n"
+        "  for (i64 i = thread; i < packs; i += step) elements<{0}>(p, (IDX)i * {0}, fault);\n"
+        "  for (i64 i = (i64)packs * {0} + thread; i < p.count; i += step) elements<1>(p, (IDX)i, fault);\n"
         "  if (fault) *(volatile int*)p.faults = p.fault;\n}}\n",
-        is_small ? "i32" : "i64", loads, offsets(), lines_, stores, result_.width, result_.width,
-        result_.width, result_.width);
+        result_.width);
   }
 
   const KernelRequest& request_;
   const pointwise::Program& program_;
   const GivenSteps& given_;
+  const std::optional<size_t> returned_;
   EmittedPointwise result_;
+  bool whole_rows_ = false;
   std::string lines_;
   size_t loads_ = 0;
 };
@@ -267,6 +327,21 @@ class Emitter {
 EmittedPointwise emit_pointwise(const KernelRequest& request, const pointwise::Program& program,
                                 const GivenSteps& given) {
   return Emitter(request, program, given).run();
+}
+
+EmittedPointwise emit_elements(const KernelRequest& request, const pointwise::Program& program,
+                               size_t returned) {
+  const GivenSteps none;
+  return Emitter(request, program, none, returned).run();
+}
+
+PointwiseParameters parameters_of(const EmittedPointwise& emitted, const KernelRequest& request) {
+  PointwiseParameters parameters{};
+  parameters.count = request.out().size();
+  std::copy(emitted.walk.begin(), emitted.walk.end(), parameters.sizes);
+  for (size_t i = 0; i < emitted.accesses.size(); ++i)
+    std::copy(emitted.accesses[i].steps.begin(), emitted.accesses[i].steps.end(), parameters.steps[i]);
+  return parameters;
 }
 
 }  // namespace vernier::cuda

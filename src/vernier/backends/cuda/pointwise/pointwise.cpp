@@ -89,22 +89,21 @@ EmittedPointwise add_pointwise(CudaKernel& kernel, const KernelRequest& request,
                                const std::function<CudaKernel::Place(size_t)>& place,
                                const GivenSteps& given) {
   EmittedPointwise emitted = emit_pointwise(request, program, given);
-  PointwiseParameters parameters{};
-  parameters.count = request.out().size();
-  std::copy(emitted.walk.begin(), emitted.walk.end(), parameters.sizes);
-  for (size_t i = 0; i < emitted.accesses.size(); ++i)
-    std::copy(emitted.accesses[i].steps.begin(), emitted.accesses[i].steps.end(), parameters.steps[i]);
-  kernel.launch(emitted.source, grid_over((parameters.count + emitted.width - 1) / emitted.width), parameters,
-                {}, {});
-  for (size_t i = 0; i < emitted.accesses.size(); ++i)
-    kernel.add_pointer(offsetof(PointwiseParameters, x) + i * sizeof(void*),
-                       place(emitted.accesses[i].input));
-  for (size_t i = 0; i < request.outputs.size(); ++i)
-    kernel.add_pointer(offsetof(PointwiseParameters, y) + i * sizeof(void*), CudaKernel::output(i));
-  if (emitted.faults)
-    kernel.report_faults(offsetof(PointwiseParameters, faults), offsetof(PointwiseParameters, fault),
-                         "an integer is divided by zero");
+  kernel.launch(emitted.source, grid_over((request.out().size() + emitted.width - 1) / emitted.width),
+                parameters_of(emitted, request), {}, {});
+  add_operands(kernel, emitted, place, 0);
   return emitted;
+}
+
+void add_operands(CudaKernel& kernel, const EmittedPointwise& emitted,
+                  const std::function<CudaKernel::Place(size_t)>& place, size_t at) {
+  using P = PointwiseParameters;
+  for (size_t i = 0; i < emitted.accesses.size(); ++i)
+    kernel.add_pointer(at + offsetof(P, x) + i * sizeof(void*), place(emitted.accesses[i].input));
+  for (const size_t i : emitted.outputs)
+    kernel.add_pointer(at + offsetof(P, y) + i * sizeof(void*), CudaKernel::output(i));
+  if (emitted.faults)
+    kernel.report_faults(at + offsetof(P, faults), at + offsetof(P, fault), "an integer is divided by zero");
 }
 
 void lay_out_pointwise(KernelRequest& request) {

@@ -59,12 +59,26 @@ void Lowering::name_inputs() {
 }
 
 void Lowering::run_group(const Graph& body) {
-  for (const auto& node : body.nodes()) {
-    const Register exact = follow(*node);
-    for (size_t i = 0; i < body.outputs.size(); ++i) {
-      if (body.outputs[i] == node->output(0)) store(exact, i, node->output(0)->type.tensor.element);
-    }
+  for (const auto& node : body.nodes()) run_member(body, *node);
+}
+
+void Lowering::run_member(const Graph& body, const Node& node) {
+  const Register exact = follow(node);
+  for (size_t i = 0; i < body.outputs.size(); ++i) {
+    if (body.outputs[i] == node.output(0)) store(exact, i, node.output(0)->type.tensor.element);
   }
+}
+
+Program Lowering::run_before_last() {
+  const Graph& body = ops::body(request_.node);
+  const Node& last = *body.nodes().back();
+  name_inputs();
+  for (const auto& node : body.nodes()) {
+    if (node.get() != &last) run_member(body, *node);
+  }
+  const auto result = std::find(body.outputs.begin(), body.outputs.end(), last.output(0));
+  store(read(last, 0), static_cast<size_t>(result - body.outputs.begin()), element_of(last.input(0)));
+  return std::move(program_);
 }
 
 Register Lowering::follow(const Node& node) {

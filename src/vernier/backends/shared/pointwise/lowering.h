@@ -20,6 +20,9 @@ class Lowering {
   // The program of what `made` gives as the output, for nodes that are not computed element by element to
   // their end.
   Program run(const std::function<Register(Lowering&)>& made);
+  // The program of the nodes of a group but the last, which is not computed element by element. What that one
+  // reads first is stored in the place of its result.
+  Program run_before_last();
   // Says what a value of the group is, for nodes that read it.
   void give(const Value* value, Register made) { values_[value] = made; }
   // Lowers a node of the group, before its result is stored; nodes that read it get it rounded to its type.
@@ -50,6 +53,8 @@ class Lowering {
  private:
   void name_inputs();
   void run_group(const Graph& body);
+  // A node of the group, and what it makes for others outside.
+  void run_member(const Graph& body, const Node& node);
   Register add(Instruction instruction);
   void store(Register value, size_t output, ElementType type);
   Dims dims_of(const Value* value) const;
