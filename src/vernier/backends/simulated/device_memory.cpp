@@ -26,8 +26,14 @@ auto number(const void* address) {
 }  // namespace
 
 void poison(std::span<std::byte> memory) {
-  constexpr std::byte kBytes[] = {std::byte{kPoison & 0xff}, std::byte{kPoison >> 8}};
-  for (size_t i = 0; i < memory.size(); ++i) memory[i] = kBytes[i % 2];
+  // Doubles what is there: builds with sanitizers spend a third of their tests in a loop over the bytes.
+  size_t filled = std::min(memory.size(), sizeof(kPoison));
+  if (filled > 0) std::memcpy(memory.data(), &kPoison, filled);
+  while (filled < memory.size()) {
+    const size_t more = std::min(filled, memory.size() - filled);
+    std::memcpy(memory.data() + filled, memory.data(), more);
+    filled += more;
+  }
 }
 
 DeviceMemory::~DeviceMemory() {
