@@ -33,7 +33,7 @@ def compiler_says(source: str, *flags: str, language: str = "c++", compiler: str
 
 
 def said_of_each(column: int) -> dict[str, str]:
-    """What the compiler says of the lines that compile (0) or of those that must not (1), by the name of their pair."""
+    """Compiles the lines that must compile (0) or those that must not (1). Maps the name of each pair to what the compiler says."""
     source = '#include "vernier/vernier.h"\n' + "".join(FRAME.format(name, index, pair[column]) for index, (name, pair) in enumerate(PAIRS.items()))
     said = {name: "" for name in ["the header", *PAIRS]}
     last = "the header"

@@ -27,7 +27,7 @@ TEST(FusePointwise, AChainIsOneGroup) {
 const PassCase kEnd{fuse_pointwise([](const Node&) { return true; },
                                    [](const Node& node) { return node.op == "LayerNormalization"; })};
 
-// What reads the sum later stays outside, though it is pointwise: nothing joins a group behind its end.
+// Sub reads the sum and stays outside, though it is pointwise: nothing joins a group behind its end.
 TEST(FusePointwise, ANormalisationEndsAGroup) {
   expect_pass(kEnd, R"(graph "g" (%x: f32[2, 3], %r: f32[2, 3], %s: f32[3]) -> (%z) {
     %a: f32[*] = Add(%x, %r) version 14 @"a" from ["a"]

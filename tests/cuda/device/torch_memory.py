@@ -83,7 +83,7 @@ class Checks:
         self.require_right()
 
     def order_of_a_stream(self):
-        """What is enqueued before a run comes before it, what is enqueued behind it after, and the host waits for nothing."""
+        """Runs come after what was enqueued before them and before what is enqueued behind them, and the host waits for nothing."""
         self.bind()
         told = []
         for stream in (torch.cuda.Stream(), torch.cuda.Stream()):

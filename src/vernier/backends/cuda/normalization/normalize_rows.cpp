@@ -130,7 +130,7 @@ class RowNormalization {
     if (parameter_ == ElementType::kUndefined) parameter_ = y_.element;
   }
 
-  // What is normalised.
+  // Computes the rows that are normalised.
   pointwise::Program program() const {
     Lowering lowering(request_);
     if (ops::is_group(request_.node)) return lowering.run_before_last();

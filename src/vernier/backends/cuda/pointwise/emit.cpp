@@ -113,7 +113,7 @@ class Emitter {
     if (!whole_rows_) return;
     for (PointwiseAccess& access : result_.accesses) {
       if (access.kind != Access::kStrided) continue;
-      // What lies in larger memory may begin anywhere in it.
+      // An operand in larger memory may begin anywhere in it.
       const bool begins_packs = !given_.contains(access.input) &&
                                 std::all_of(access.steps.begin(), access.steps.end() - 1,
                                             [&](int64_t step) { return step % result_.width == 0; });
@@ -256,7 +256,7 @@ class Emitter {
     return text;
   }
 
-  // What is read before the elements of a pack are computed one by one.
+  // Reads operands before the elements of a pack are computed one by one.
   std::string loads() const {
     std::string text, found;
     for (size_t i = 0; i < result_.accesses.size(); ++i) {
