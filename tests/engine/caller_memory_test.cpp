@@ -30,10 +30,16 @@ Model model() {
 // Runs a model with all of its inputs and outputs in buffers of the device.
 class OnDevice {
  public:
-  explicit OnDevice(const SimulatedOptions& options, const Model& run = model()) : model_(clone(run)) {
+  explicit OnDevice(const SimulatedOptions& options, const Model& run = model(),
+                    std::vector<ShapeProfile> profiles = {})
+      : model_(clone(run)) {
     BuildOptions build;
     build.accelerators = {simulated::make_driver(options)};
-    engine_ = compile(model_, build);
+    build.profiles = std::move(profiles);
+    Compiler compiler(model_, build);
+    for (const ShapeProfile& profile : build.profiles)
+      compiler.prepare(profile.types(compiler.graph(), &DimRange::opt));
+    engine_ = compiler.engine();
     session_.emplace(engine_);
   }
 
@@ -132,6 +138,27 @@ TEST(CallerMemory, IsAPartOfWhatIsReplayed) {
   runs.bind({ramp({3, 4}), ramp({3, 4})});  // other memory
   for (int i = 0; i < 4; ++i) runs.run();
   runs.expect_right();
+}
+
+// Nothing is computed of sizes that were prepared, as in the plan for memory of the host.
+TEST(CallerMemory, PreparedSizesKeepTheirGraph) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[N, 4]) -> (%y) {
+    %s: i64[*] = Shape(%x) version 15 @"s" from ["s"]
+    %zeros: f32[*] = ConstantOfShape(%s) version 9 @"zeros" from ["zeros"]
+    %y: f32[*] = Max(%x, %zeros) version 13 @"y" from ["y"]
+  })");
+  const ShapeProfile profile{{{"x", {{1, 3, 8}, {4, 4, 4}}}}};
+  OnDevice runs({}, model, {profile});
+  const auto makes_zeros = [](const Step& step) {
+    return step.node != nullptr && step.node->op == "ConstantOfShape";
+  };
+  for (const auto& [rows, expected] : {std::pair{3, false}, std::pair{5, true}}) {
+    runs.bind({ramp({rows, 4})});
+    runs.run();
+    runs.expect_right();
+    const auto& steps = runs.plan()->steps;
+    EXPECT_EQ(std::any_of(steps.begin(), steps.end(), makes_zeros), expected) << rows;
+  }
 }
 
 TEST(CallerMemory, OutputsOfUnknownSizesCannotLieThere) {

@@ -171,8 +171,11 @@ std::shared_ptr<const Plan> Planner::plan_on_demand(const Graph& source, const s
   PlanChoices choices = choices_of(tuned.get(), inputs);
   choices.bindings.assign(bindings.begin(), bindings.end());
   if (contradicts_names(source, inputs)) return plan(specialise(graph_for(inputs), inputs), choices);
-  // Where the options say deterministic or a fault, kernels are chosen, or broken, one by one.
-  if (!options_.deterministic && !options_.fault) {
+  // Sizes that were prepared keep their own graph, in which nothing is left to be computed of sizes, for
+  // memory of the caller and for other threads, too. Where the options say deterministic or a fault, kernels
+  // are chosen, or broken, one by one.
+  const bool are_prepared = tuned != nullptr && tuned->inputs == inputs;
+  if (!are_prepared && !options_.deterministic && !options_.fault) {
     if (auto plan = sized().plan(inputs, choices, tuned, with_graph)) return plan;
   }
   return plan(specialise(source, inputs), choices);
