@@ -2,10 +2,11 @@
 """Chooses which sources of a target are compiled together: source_groups.py FILE..., run in the target's folder.
 
 Prints a line `GROUP FILE` a file. Most of the time of a small source goes into its headers, which a group reads once. Two files
-stay apart where one declares a name for itself alone (in an unnamed namespace, or as a macro) that the other declares or calls:
-together they would not compile, or would mean something else. A file goes
-into the first group that takes it.
+stay apart where one declares a name for itself alone (in an unnamed namespace, or as a macro) that the other declares or calls, or a
+header that only the later one reads: together they would not compile, or would mean something else. A file goes into the first group
+that takes it.
 """
+import os
 import re
 import sys
 
@@ -69,24 +70,49 @@ def called_names(text):
     return set(re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s*[({<]", text)) | set(re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s+[a-z]\w*[ ;={(]", text))
 
 
+def headers_below(text, found=None):
+    """The names that each header below this folder calls, and its constants, of those that `text` reads, by their paths."""
+    found = {} if found is None else found
+    for header in re.findall(r'^#include "([^"]+)"', text, re.M):
+        if header not in found and os.path.exists(header):
+            with open(header, encoding="utf-8") as file:
+                content = file.read()
+            found[header] = called_names(content) | set(re.findall(r"\bk[A-Z]\w*", content))
+            headers_below(content, found)
+    return found
+
+
+class Group:
+    def __init__(self):
+        self.lines = 0
+        self.owned, self.taken = set(), set()  # names that its files declare for themselves alone, and that others may not
+        self.read = set()  # headers
+
+    def takes(self, lines, own, used, headers):
+        new = set().union(*(names for header, names in headers.items() if header not in self.read))
+        return self.lines + lines <= LINES and not self.owned & (used | new) and not own & self.taken
+
+    def add(self, lines, own, used, headers):
+        self.lines += lines
+        self.owned |= own
+        self.taken |= used
+        self.read |= set(headers)
+
+
 def main():
-    groups = []  # of [lines, own names, names that others may not own]
+    groups = []
     for file in sys.argv[1:]:
         with open(file, encoding="utf-8") as source:
             text = source.read()
+        headers = headers_below(text)
         lines = text.count("\n")
         text = COMMENT_OR_TEXT.sub("", text)
         own = own_names(text)
-        used = own | called_names(text)
-        for index, (filled, owned, taken) in enumerate(groups):
-            if filled + lines <= LINES and not owned & used and not own & taken:
-                break
-        else:
-            index = len(groups)
-            groups.append([0, set(), set()])
-        groups[index][0] += lines
-        groups[index][1] |= own
-        groups[index][2] |= used
+        described = (lines, own, own | called_names(text), headers)
+        index = next((index for index, group in enumerate(groups) if group.takes(*described)), len(groups))
+        if index == len(groups):
+            groups.append(Group())
+        groups[index].add(*described)
         print(index, file)
 
 

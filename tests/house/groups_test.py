@@ -10,8 +10,10 @@ OWN = "namespace vernier {\nnamespace {\n%s\n}  // namespace\n}  // namespace ve
 
 
 class Groups(unittest.TestCase):
-    def groups_of(self, *texts) -> list[str]:
+    def groups_of(self, *texts, headers=()) -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
+            for name, text in dict(headers).items():
+                (pathlib.Path(folder) / name).write_text(text)
             names = [f"{index}.cpp" for index in range(len(texts))]
             for name, text in zip(names, texts):
                 (pathlib.Path(folder) / name).write_text(text)
@@ -34,6 +36,19 @@ class Groups(unittest.TestCase):
 
     def test_a_call_of_another_function_of_that_name_keeps_files_apart(self):
         self.are_apart(OWN % "int size_of(int x) { return x; }", "int main() { return size_of(3); }\n")
+
+    def test_a_header_that_is_read_behind_a_name_keeps_files_apart(self):
+        owner, reader = OWN % "constexpr int kRows = 3;", '#include "rows.h"\nint x = twice();\n'
+        headers = {"rows.h": "inline const int kRows = 2;\ninline int twice() { return 2 * kRows; }\n"}
+        first, second = self.groups_of(owner, reader, headers=headers)
+        self.assertNotEqual(first, second)
+        first, second = self.groups_of(reader, owner, headers=headers)
+        self.assertEqual(first, second)
+
+    def test_tests_are_compiled_together(self):
+        first, second = self.groups_of(OWN % "TEST(One, Is) { int x; }", OWN % "TEST(Other, Is) { int x; }")
+        self.assertEqual(first, second)
+        self.are_apart(OWN % 'MATCHER(IsOdd, "") { return arg % 2; }', OWN % "bool IsOdd(int x) { return x % 2; }")
 
     def test_macros_keep_files_apart(self):
         self.are_apart("#define STEP(x) x\n", "int y = STEP(3);\n")
