@@ -164,7 +164,7 @@ Model guarded(const Model& model) {
   return copy;
 }
 
-NamedData outputs_of(const Model& model, const NamedData& inputs) {
+NamedData outputs_by_name(const Model& model, const NamedData& inputs) {
   return reference_outputs(*model.graph, inputs, {});
 }
 
@@ -172,7 +172,7 @@ TEST(GuardedTrips, HoldWhereAnEngineCountsOtherwise) {
   const Model model = model_of(kCounting), after = guarded(model);
   for (const int64_t trips : {0, 1, 4}) {
     const NamedData inputs{{"x", OddEngine::noise({4, 3}, 1)}, {"m", ints({}, {trips})}};
-    const NamedData right = outputs_of(model, inputs);
+    const NamedData right = outputs_by_name(model, inputs);
     for (const int64_t off : {-1, 0, 1}) {
       if (trips == 0 && off != 0) continue;  // there is no trip that could be repeated
       Model engine = clone(after);
@@ -182,7 +182,7 @@ TEST(GuardedTrips, HoldWhereAnEngineCountsOtherwise) {
       engine.graph->add_node(make_node("Add", 14, {loop->inputs[0], by}, count),
                              engine.graph->nodes().size() - 4);
       loop->inputs[0] = count;
-      for (const auto& [name, datum] : outputs_of(engine, inputs))
+      for (const auto& [name, datum] : outputs_by_name(engine, inputs))
         EXPECT_TRUE(datum.tensor.identical(right.at(name).tensor)) << name << trips << off;
     }
   }
@@ -191,14 +191,14 @@ TEST(GuardedTrips, HoldWhereAnEngineCountsOtherwise) {
 TEST(GuardedTrips, HoldWhereTheConditionIsSeenTooLate) {
   const Model model = model_of(kDoubling);
   const NamedData inputs{{"x", Tensor::from_doubles(ElementType::kFloat, {}, std::vector<double>{1.5})}};
-  const NamedData right = outputs_of(model, inputs);
+  const NamedData right = outputs_by_name(model, inputs);
   for (const int64_t trips : {3, 4, 6}) {  // three are right
     Model engine = guarded(model);
     Node* loop = find_node(engine, "n");
     loop->inputs[0] = engine.graph->add_constant("trips", ints({}, {trips}));
     loop->region("body")->outputs[0] = loop->region("body")->add_constant(
         "always", Tensor::from_ints(ElementType::kBool, {}, std::vector<int64_t>{1}));
-    for (const auto& [name, datum] : outputs_of(engine, inputs))
+    for (const auto& [name, datum] : outputs_by_name(engine, inputs))
       EXPECT_TRUE(datum.tensor.identical(right.at(name).tensor)) << name << trips;
   }
 }
