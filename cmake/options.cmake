@@ -34,6 +34,7 @@ endif()
 # CMake 3.25's own UNITY_BUILD does not), so that a compiler cache finds them from every checkout. The groups follow what the sources
 # say when CMake runs: scripts/build runs it again where they no longer fit.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/source_groups.py)
 function(vernier_compile_together target)
   if(NOT VERNIER_TOGETHER)
     return()
