@@ -61,12 +61,17 @@ TEST(GuideTest, HasTheOperatorsThatThereAreKernelsFor) {
   EXPECT_EQ(listed, known);
 }
 
-// Sizes are parameters: one program serves all.
+// Sizes are parameters: one program serves all whose rows are whole packs, another all others.
 TEST_F(KernelTest, OtherSizesAreTheSameProgram) {
-  const auto small = make("%a: f32[3,40], %b: f32[40]", "%y: f32[3,40] = Mul(%a, %b)");
-  const auto large = make("%a: f32[7,99], %b: f32[99]", "%y: f32[7,99] = Mul(%a, %b)");
-  EXPECT_EQ(small->sources()[0].body, large->sources()[0].body);
-  EXPECT_NE(small->grids(), make("%a: f32[999,99], %b: f32[99]", "%y: f32[999,99] = Mul(%a, %b)")->grids());
+  const auto of = [&](int rows, int columns) {
+    return make(fmt::format("%a: f32[{0},{1}], %b: f32[{1}]", rows, columns),
+                fmt::format("%y: f32[{},{}] = Mul(%a, %b)", rows, columns));
+  };
+  const std::string packs = of(3, 40)->sources()[0].body, elements = of(7, 99)->sources()[0].body;
+  EXPECT_EQ(of(70, 400)->sources()[0].body, packs);
+  EXPECT_EQ(of(5, 3)->sources()[0].body, elements);
+  EXPECT_NE(packs, elements);
+  EXPECT_NE(of(3, 40)->grids(), of(999, 40)->grids());
 }
 
 TEST_F(KernelTest, FunctionsSayThatTheyAreNotRoundedCorrectly) {
