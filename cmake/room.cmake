@@ -11,7 +11,8 @@ set(VERNIER_PRECOMPILED <fmt/format.h> <algorithm> <array> <atomic> <cmath> <cst
 # sources alone: its headers name nothing of them, and rooms above it do not see them.
 #
 # A room where nothing runs for long is compiled QUICKLY, with less optimisation: under sanitizers with none, which takes half of the
-# time. One that names HEADERS of libraries precompiles these, too. g++ optimises a file as its precompiled header was optimised: of the others the first ones, base and passes, share theirs.
+# time. One that names HEADERS of libraries precompiles these, too. g++ optimises a file as its precompiled header was optimised: of the
+# others the first ones, base and passes, share theirs.
 function(vernier_room name)
   cmake_parse_arguments(ROOM "QUICKLY" "" "SOURCES;DEPENDS;USES;LIBRARIES;HEADERS" ${ARGN})
   string(REPLACE "/" "_" target "vernier_${name}")

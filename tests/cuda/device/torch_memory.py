@@ -4,6 +4,7 @@
 Memory of the GPU is bound without a copy, runs keep the order of torch's streams and only enqueue, pinned memory is copied at once, and
 what a session cannot use is refused. Every output is compared bit for bit with that of a session on memory of the host. Needs the
 package vernier_engine and torch with CUDA."""
+import re
 import statistics
 import sys
 import threading
@@ -196,8 +197,6 @@ class Checks:
             self.require_refusal(lambda: self.session.bind(name, tensor.to("cuda:1")), "has no device 'cuda:1'")
 
     def require_refusal(self, bind, says):
-        import re
-
         try:
             bind()
             self.session()

@@ -7,6 +7,7 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/nn/normalise.h"
 
 namespace vernier::cpu {
 
@@ -14,32 +15,9 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 13;
 
-// Where an operator has what; -1: it has none.
-struct Places {
-  bool centred = true;
-  int scale = 1, bias = 2, skip = -1, addend = -1;  // inputs
-  int mean = -1, inverse_deviation = -1, sum = -1;  // outputs
-};
-
-Places places_of(const Node& node) {
-  if (node.op == "LayerNormalization") return {.mean = 1, .inverse_deviation = 2};
-  if (node.op == "RMSNormalization") return {.centred = false, .bias = -1};
-  if (node.op == "SimplifiedLayerNormalization")
-    return {.centred = false, .bias = -1, .inverse_deviation = 1};
-  const bool centred = node.op == "SkipLayerNormalization";
-  return {.centred = centred,
-          .scale = 2,
-          .bias = centred ? 3 : -1,
-          .skip = 1,
-          .addend = centred ? 4 : 3,
-          .mean = 1,
-          .inverse_deviation = 2,
-          .sum = 3};
-}
-
 class RowNormalization : public Kernel {
  public:
-  RowNormalization(const KernelRequest& request, const Places& places, int64_t length)
+  RowNormalization(const KernelRequest& request, const ops::RowNormalizationPlaces& places, int64_t length)
       : places_(places),
         element_(request.in(0).element),
         length_(length),
@@ -129,7 +107,7 @@ class RowNormalization : public Kernel {
     return buffer;
   }
 
-  Places places_;
+  ops::RowNormalizationPlaces places_;
   ElementType element_;
   int64_t length_, rows_;
   float epsilon_;
@@ -161,7 +139,7 @@ bool is_skip(const KernelRequest& request, int input) {
 
 std::unique_ptr<Kernel> make_layer_normalization(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
-  const Places places = places_of(request.node);
+  const ops::RowNormalizationPlaces places = ops::row_normalization_places(request.node);
   const int64_t axis = places.skip >= 0
                            ? x.rank() - 1
                            : ops::normalize_axis(ops::integer_attribute(request.node, "axis"), x.rank());

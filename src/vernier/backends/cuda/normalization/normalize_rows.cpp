@@ -10,6 +10,7 @@
 #include "vernier/ops/group.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/nn/normalise.h"
 
 namespace vernier::cuda {
 
@@ -18,29 +19,6 @@ namespace {
 using pointwise::Instruction;
 using pointwise::Lowering;
 using P = RowNormalizeParameters;
-
-// Where an operator has what; -1: it has none.
-struct Places {
-  bool centred = true;
-  int scale = 1, bias = 2, skip = -1, addend = -1;  // inputs
-  int mean = -1, inverse_deviation = -1, sum = -1;  // outputs
-};
-
-Places places_of(const Node& node) {
-  if (node.op == "LayerNormalization") return {.mean = 1, .inverse_deviation = 2};
-  if (node.op == "RMSNormalization") return {.centred = false, .bias = -1};
-  if (node.op == "SimplifiedLayerNormalization")
-    return {.centred = false, .bias = -1, .inverse_deviation = 1};
-  const bool centred = node.op == "SkipLayerNormalization";
-  return {.centred = centred,
-          .scale = 2,
-          .bias = centred ? 3 : -1,
-          .skip = 1,
-          .addend = centred ? 4 : 3,
-          .mean = 1,
-          .inverse_deviation = 2,
-          .sum = 3};
-}
 
 constexpr const char* kRowOperators[] = {"LayerNormalization", "RMSNormalization",
                                          "SimplifiedLayerNormalization"};
@@ -51,7 +29,7 @@ class RowNormalization {
   explicit RowNormalization(const KernelRequest& request)
       : request_(request),
         node_(ops::is_group(request.node) ? *ops::body(request.node).nodes().back() : request.node),
-        places_(places_of(node_)),
+        places_(ops::row_normalization_places(node_)),
         result_(result()),
         y_(request.out(result_)),
         computed_(pointwise::register_type(y_.element)) {}
@@ -188,7 +166,7 @@ class RowNormalization {
 
   const KernelRequest& request_;
   const Node& node_;
-  const Places places_;
+  const ops::RowNormalizationPlaces places_;
   const size_t result_;
   const Operand& y_;
   const ElementType computed_;

@@ -73,4 +73,20 @@ RowStatistics normalise_rows(ReferenceContext& context, const Normalisation& nor
   return statistics;
 }
 
+RowNormalizationPlaces row_normalization_places(const Node& node) {
+  if (node.op == "LayerNormalization") return {.mean = 1, .inverse_deviation = 2};
+  if (node.op == "RMSNormalization") return {.centred = false, .bias = -1};
+  if (node.op == "SimplifiedLayerNormalization")
+    return {.centred = false, .bias = -1, .inverse_deviation = 1};
+  const bool centred = node.op == "SkipLayerNormalization";
+  return {.centred = centred,
+          .scale = 2,
+          .bias = centred ? 3 : -1,
+          .skip = 1,
+          .addend = centred ? 4 : 3,
+          .mean = 1,
+          .inverse_deviation = 2,
+          .sum = 3};
+}
+
 }  // namespace vernier::ops

@@ -26,4 +26,14 @@ RowStatistics normalise_values(std::span<double> values, const Normalisation& no
 // statistics.
 RowStatistics normalise_rows(ReferenceContext& context, const Normalisation& normalisation);
 
+// Where a normalisation of rows has what (LayerNormalization, RMSNormalization, SimplifiedLayerNormalization,
+// and SkipLayerNormalization and SkipSimplifiedLayerNormalization of com.microsoft); -1: it has none.
+struct RowNormalizationPlaces {
+  bool centred = true;
+  int scale = 1, bias = 2, skip = -1, addend = -1;  // inputs
+  int mean = -1, inverse_deviation = -1, sum = -1;  // outputs
+};
+
+RowNormalizationPlaces row_normalization_places(const Node& node);
+
 }  // namespace vernier::ops
