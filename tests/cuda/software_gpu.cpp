@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <regex>
 #include <thread>
 
@@ -35,8 +36,16 @@ constexpr const char* kBefore = R"(
 #include "header.h"
 using namespace std;
 struct Place3 { unsigned x = 1, y = 1, z = 1; };
-static thread_local Place3 threadIdx, blockIdx, blockDim, gridDim;
-static thread_local std::barrier<>* all_threads;
+struct PlaceOfThread {
+  Place3 thread, block, threads, blocks;
+  std::barrier<>* all;
+};
+extern "C" { PlaceOfThread* (*place_of_thread)(); }
+#define threadIdx (place_of_thread()->thread)
+#define blockIdx (place_of_thread()->block)
+#define blockDim (place_of_thread()->threads)
+#define gridDim (place_of_thread()->blocks)
+#define all_threads (place_of_thread()->all)
 alignas(16) static float dynamic_memory[16384];
 #define __device__
 #define __global__
@@ -153,13 +162,9 @@ std::string host_text(const std::string& source) {
   const std::string body = source.substr(source.find(warp) + warp.size());
   const bool waits = std::regex_search(body, std::regex("__shared__ T tile|kTile|neighbour\\(|PACKS"));
   return std::string(kBefore) + text + "\nextern \"C\" bool waits() { return " + (waits ? "true" : "false") +
-         "; }\nextern \"C\" void call(const void* parameters, const unsigned* place, std::barrier<>* "
-         "threads) {\n"
-         "  threadIdx = {place[0], 0, 0}; blockDim = {place[1], 1, 1};\n"
-         "  blockIdx = {place[2], place[3], place[4]}; gridDim = {place[5], place[6], place[7]};\n"
-         "  all_threads = threads;\n  run(*(const " +
-         parameters + "*)parameters);\n}\nextern \"C\" unsigned long parameter_bytes() { return sizeof(" +
-         parameters + "); }\n";
+         "; }\nextern \"C\" void call(const void* parameters) {\n  run(*(const " + parameters +
+         "*)parameters);\n}\nextern \"C\" unsigned long parameter_bytes() { return sizeof(" + parameters +
+         "); }\n";
 }
 
 bool compiled(const std::string& arguments) {
@@ -203,33 +208,68 @@ CompilerStatus compile_in_software(ProgramHandle handle, int, const char* const*
 
 namespace {
 
-using Call = void (*)(const void*, const unsigned*, std::barrier<>*);
+struct Place3 {
+  unsigned x = 1, y = 1, z = 1;
+};
 
-void run_block(Call call, const void* parameters, std::array<unsigned, 8> place, unsigned threads) {
-  place[1] = threads;
-  if (threads == 1) return call(parameters, place.data(), nullptr);
-  std::barrier<> all(threads);
-  std::vector<std::jthread> running;
-  for (unsigned thread = 0; thread < threads; ++thread) {
-    place[0] = thread;
-    running.emplace_back([=, &all] {
-      call(parameters, place.data(), &all);
-      all.arrive_and_drop();
-    });
+// As the text of kBefore declares it. It lies here, not in the libraries: LeakSanitizer crashes where
+// hundreds of libraries have variables of threads.
+struct PlaceOfThread {
+  Place3 thread, block, threads, blocks;
+  std::barrier<>* all;
+};
+
+PlaceOfThread* place_of_thread() {
+  static thread_local PlaceOfThread place;
+  return &place;
+}
+
+template <class F>
+F* function_of(void* library, const char* name) {
+  return reinterpret_cast<F*>(dlsym(library, name));
+}
+
+struct Launch {
+  void* library;
+  std::vector<std::byte> parameters;
+  Place3 blocks;
+  unsigned threads;
+};
+
+// What one thread of each block does, in all blocks. end_block() waits for the other threads.
+template <class End>
+void run_blocks(const Launch& launch, unsigned thread, std::optional<std::barrier<>>& all, End end_block) {
+  auto* const call = function_of<void(const void*)>(launch.library, "call");
+  const auto [x, y, z] = launch.blocks;
+  for (unsigned block = 0; block < x * y * z; ++block) {
+    const Place3 place = {block % x, block / x % y, block / (x * y)};
+    *place_of_thread() = {
+        {thread, 0, 0}, place, {all ? launch.threads : 1, 1, 1}, launch.blocks, all ? &*all : nullptr};
+    call(launch.parameters.data());
+    end_block();
   }
 }
 
-void run_grid(void* library, const void* parameters, const std::array<unsigned, 4>& grid) {
-  const auto call = reinterpret_cast<Call>(dlsym(library, "call"));
-  const bool waits = reinterpret_cast<bool (*)()>(dlsym(library, "waits"))();
-  const auto begin_block = reinterpret_cast<void (*)(unsigned)>(dlsym(library, "begin_block"));
-  const auto [x, y, z, threads] = grid;
-  for (unsigned k = 0; k < z; ++k) {
-    for (unsigned j = 0; j < y; ++j) {
-      for (unsigned i = 0; i < x; ++i) {
-        if (begin_block != nullptr) begin_block(threads);
-        run_block(call, parameters, {0, 1, i, j, k, x, y, z}, waits ? threads : 1);
-      }
+// Kernels whose threads wait for each other have a thread for each of them, others do all with one.
+void run_grid(const Launch& launch) {
+  std::optional<std::barrier<>> all;
+  if (launch.threads == 1 || !function_of<bool()>(launch.library, "waits")()) {
+    run_blocks(launch, 0, all, [] {});
+  } else {
+    const auto begin_block = [&]() noexcept {
+      all.emplace(launch.threads);
+      function_of<void(unsigned)>(launch.library, "begin_block")(launch.threads);
+    };
+    begin_block();
+    std::barrier blocks(launch.threads, begin_block);
+    std::vector<std::jthread> running;
+    for (unsigned thread = 0; thread < launch.threads; ++thread) {
+      running.emplace_back([&, thread] {
+        run_blocks(launch, thread, all, [&] {
+          all->arrive_and_drop();
+          blocks.arrive_and_wait();
+        });
+      });
     }
   }
   ++fake_driver().launches;
@@ -238,11 +278,10 @@ void run_grid(void* library, const void* parameters, const std::array<unsigned, 
 Status launch(FunctionHandle function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned,
               unsigned, unsigned, StreamHandle, void** arguments, void**) {
   void* library = reinterpret_cast<void*>(function);
-  const size_t bytes = reinterpret_cast<size_t (*)()>(dlsym(library, "parameter_bytes"))();
   const auto* from = static_cast<const std::byte*>(arguments[0]);
+  std::vector<std::byte> parameters(from, from + function_of<size_t()>(library, "parameter_bytes")());
   fake_driver().enqueue(
-      [library, parameters = std::vector<std::byte>(from, from + bytes),
-       grid = std::array{x, y, z, threads}] { run_grid(library, parameters.data(), grid); });
+      [launch = Launch{library, std::move(parameters), {x, y, z}, threads}] { run_grid(launch); });
   return kSuccess;
 }
 
@@ -258,7 +297,9 @@ SoftwareGpu reset_software_gpu() {
   gpu.driver.load_module = [](ModuleHandle* module, const void* image) {
     void* library = dlopen(static_cast<const char*>(image), RTLD_NOW | RTLD_LOCAL);
     *module = reinterpret_cast<ModuleHandle>(library);
-    return library == nullptr ? 1 : kSuccess;
+    if (library == nullptr) return 1;
+    *static_cast<PlaceOfThread* (**)()>(dlsym(library, "place_of_thread")) = place_of_thread;
+    return kSuccess;
   };
   gpu.driver.find_function = [](FunctionHandle* function, ModuleHandle module, const char*) {
     *function = reinterpret_cast<FunctionHandle>(module);
