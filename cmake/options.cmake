@@ -5,6 +5,11 @@ find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    list(INSERT CMAKE_CXX_COMPILER_LAUNCHER 1 CCACHE_PCH_EXTSUM=true)
+    list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/cached_clang.sh)
+    set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include-pch <PCH_FILE>)  # CMake's own options hide the path from ccache
+  endif()
 endif()
 add_compile_options(-Wall -Wextra -Werror -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
