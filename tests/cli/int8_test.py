@@ -21,13 +21,18 @@ class Int8(unittest.TestCase):
         np.savez(cls.images, image=np.load(ROOT / "examples/digits/held_out.npz")["image"][:48])
         subprocess.run([VERNIER, "calibrate", cls.digits, "--data", cls.images, "--method", "minmax", "-o", cls.folder / "scales.json", "--quiet"], check=True)
 
-    def run_by(self, change, *engine):
-        """Exit status and text of a comparison with the model in floats, by scales that are changed."""
+    def changed(self, change):
+        """A file of scales that are changed."""
         scales = json.loads((self.folder / "scales.json").read_text())
         for tensor in scales["tensors"].values():
             change(tensor)
         changed = self.folder / "changed.json"
         changed.write_text(json.dumps(scales))
+        return changed
+
+    def run_by(self, change, *engine):
+        """Exit status and text of a comparison with the model in floats, by scales that are changed."""
+        changed = self.changed(change)
         done = subprocess.run([VERNIER, "run", self.digits, "--reference", *engine, "--int8", "--calibration", changed, "--data", self.images],
                               capture_output=True, text=True, timeout=120)  # fmt: skip
         return done.returncode, done.stdout
@@ -51,6 +56,22 @@ class Int8(unittest.TestCase):
 
     def test_a_kernel_that_is_wrong_is_not(self):
         self.refuse(lambda tensor: None, "--cpu", "--inject-fault", "residual")
+
+    def diagnosis_by(self, change):
+        report = self.folder / "report.json"
+        subprocess.run([VERNIER, "diagnose", self.digits, "--cpu", "--int8", "--calibration", self.changed(change), "--data", self.images, "--json", report, "--quiet"],
+                       timeout=300)  # fmt: skip
+        return json.loads(report.read_text())
+
+    def test_scales_that_do_not_suit_the_values_are_the_cause(self):
+        found = self.diagnosis_by(lambda tensor: tensor.update(scale=tensor["scale"] / 8))
+        self.assertIn("the scales of the plan are at fault", found["sentence"])
+        self.assertIn(found["culprits"][0]["class"], ("B19", "B20"))
+        self.assertGreater(found["culprits"][0]["share"], 0.9)
+
+    def test_good_scales_are_not(self):
+        found = self.diagnosis_by(lambda tensor: None)
+        self.assertEqual((found["healthy"], found["culprits"]), (True, []), found["sentence"])
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ std::vector<RootCause> hazards(const Scales& scales) {
                             {"u", Tensor(ElementType::kUint8, {})}};
   fill(model, constants);
   Stopwatch watch(60);
-  return quantization_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
+  return quantization_hazards(*model.graph, "the model", {{{"x", floats({8, 16}, x)}}}, watch);
 }
 
 void expect_hazard(const Scales& scales, const std::string& failure, const std::string& node) {
@@ -123,7 +123,7 @@ std::vector<RootCause> channel_hazards(const std::function<double(size_t)>& scal
                             {"u", Tensor(ElementType::kUint8, {})}};
   fill(model, constants);
   Stopwatch watch(60);
-  return quantization_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
+  return quantization_hazards(*model.graph, "the model", {{{"x", floats({8, 16}, x)}}}, watch);
 }
 
 TEST(QuantizationHazards, ScalesOfOtherChannelsOrOfNothing) {
@@ -157,7 +157,7 @@ TEST(QuantizationHazards, JoinOfUnequalColumns) {
                             {"w", floats({32, 12}, weights)}};
   fill(model, constants);
   Stopwatch watch(60);
-  const auto found = quantization_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
+  const auto found = quantization_hazards(*model.graph, "the model", {{{"x", floats({8, 16}, x)}}}, watch);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].failure.code(), "B26") << found[0].sentence;
 }
@@ -178,7 +178,7 @@ TEST(QuantizationHazards, ProductsThatMakeMoreOfRounding) {
                {"z", Tensor(ElementType::kUint8, {})},
                {"w", floats({16, 12}, weights)}});
   Stopwatch watch(60);
-  const auto found = quantization_hazards(model, {{{"x", floats({8, 16}, x)}}}, watch);
+  const auto found = quantization_hazards(*model.graph, "the model", {{{"x", floats({8, 16}, x)}}}, watch);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].failure.code(), "B30") << found[0].sentence;
 }
@@ -238,7 +238,7 @@ std::vector<RootCause> chain_hazards(const std::array<double, 3>& ranges,
   std::vector<NamedData> data;
   for (const double most : samples) data.push_back({{"x", floats({16, 8}, Chain::input(most))}});
   Stopwatch watch(60);
-  return quantization_hazards(model, data, watch);
+  return quantization_hazards(*model.graph, "the model", data, watch);
 }
 
 void expect_shared(const std::array<double, 3>& ranges, const std::vector<double>& samples,

@@ -9,7 +9,7 @@
 #include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/experiments/failing_node.h"
 #include "vernier/diagnose/experiments/inner_look.h"
-#include "vernier/diagnose/experiments/opened_branches.h"
+#include "vernier/diagnose/experiments/opened_regions.h"
 #include "vernier/diagnose/experiments/several_engines.h"
 #include "vernier/diagnose/experiments/stopwatch.h"
 #include "vernier/diagnose/hazards/amplifiers.h"
@@ -178,7 +178,7 @@ class DiagnosisRun {
       result_.root_causes.clear();
       result_.notes.push_back("it keeps more digits between nodes than the types of the model say");
     }
-    attempt("scales", watch_, result_.notes, [&] { look_at_scales(sample); });
+    attempt("scales", watch_, result_.notes, [&] { look_at_scales(sample, look.shown); });
     attempt("the model", watch_, result_.notes, [&] { look_beyond(hazards, job.other, *job.right); });
   }
 
@@ -215,16 +215,18 @@ class DiagnosisRun {
     is_sound_ = result_.root_causes.empty();
     PropagationOptions limits;
     limits.most_bytes = job_.most_bytes / 4;  // inner values may still be held
-    limits.is_over = [this] { return watch_.is_over(); };
+    constexpr double kPartOfBudget = 0.5;     // of what is left: causes are looked for after it
+    const double least_left = (1 - kPartOfBudget) * watch_.left();
+    limits.is_over = [this, least_left] { return watch_.is_over() || watch_.left() <= least_left; };
     attempt("what roundings make of the outputs", watch_, result_.notes, [&] {
       result_.split = watch_.time("error split", 1, [&] {
         return split_error(*job_.model, tested(), look.shown, samples_.kept()[sample].inputs,
                            engine_->outputs.at(sample), is_sound_, job_.seed, limits);
       });
     });
-    if (watch_.is_over() && !result_.split.empty())
+    if (limits.is_over() && !result_.split.empty())
       result_.notes.push_back(
-          "the time was over while roundings were propagated: bounds are those of few draws");
+          "the time for propagated roundings was over before all draws: bounds are those of few");
   }
 
   // Where the engine is sound: what it is compared with, or the model, may be at fault.
@@ -276,8 +278,9 @@ class DiagnosisRun {
     result_.notes.insert(result_.notes.end(), several.notes.begin(), several.notes.end());
   }
 
-  // Looks at what the model itself makes of its scales, whoever runs it.
-  void look_at_scales(size_t sample) {
+  // Looks at what the model itself makes of its scales, whoever runs it, and at those of a plan that costs
+  // more than its rounding.
+  void look_at_scales(size_t sample, const ShownRun& shown) {
     stage("looking at scales");
     constexpr size_t kMost = 5;
     std::vector<NamedData> samples;  // in their order, in which a calibration meets them
@@ -285,7 +288,10 @@ class DiagnosisRun {
       if (i == sample || samples.size() + 1 < kMost || sample < i)
         samples.push_back(samples_.kept()[i].inputs);
     }
-    auto found = quantization_hazards(*job_.model, samples, watch_);
+    auto found = quantization_hazards(*job_.model->graph, "the model", samples, watch_);
+    if (found.empty() && shown.quantized && result_.root_causes.empty() && fails() &&
+        !within_bounds(result_.split))
+      found = quantization_hazards(*without_groups(*shown.quantized), "the plan", samples, watch_);
     // The larger one stands first: the model's own error, or that of the engine.
     double of_model = 0, of_engine = 0;
     for (const ErrorSplit& split : result_.split) {

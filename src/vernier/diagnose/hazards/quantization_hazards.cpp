@@ -28,8 +28,8 @@ double error_of(const std::vector<Tensor>& sound, const std::vector<Tensor>& mad
 
 class Search {
  public:
-  Search(const Model& model, const std::vector<NamedData>& samples, Stopwatch& watch)
-      : samples_(samples), watch_(watch), runs_(*model.graph) {}
+  Search(const Graph& graph, const char* owner, const std::vector<NamedData>& samples, Stopwatch& watch)
+      : owner_(owner), samples_(samples), watch_(watch), runs_(graph) {}
 
   std::vector<RootCause> search() {
     if (runs_.sites().empty() || samples_.empty()) return {};
@@ -75,7 +75,7 @@ class Search {
     made.nodes = site.onnx_nodes();
     made.values = {site.quantize->inputs[0]->name};
     made.failure = cause.failure;
-    made.sentence = fmt::format("not the engine, but the scales of the model are at fault at '{}': {}",
+    made.sentence = fmt::format("not the engine, but the scales of {} are at fault at '{}': {}", owner_,
                                 made.nodes.front(), cause.sentence);
     made.share = share;
     made.confidence = 0.5 + share / 2;
@@ -119,9 +119,9 @@ class Search {
       const auto nodes = off[i]->onnx_nodes();
       made.nodes.insert(made.nodes.end(), nodes.begin(), nodes.end());
     }
-    made.sentence = fmt::format(
-        "not the engine, but the scales of the model are at fault at {} places, at '{}' most of all: {}",
-        off.size(), made.nodes.front(), cause.sentence);
+    made.sentence =
+        fmt::format("not the engine, but the scales of {} are at fault at {} places, at '{}' most of all: {}",
+                    owner_, off.size(), made.nodes.front(), cause.sentence);
     return made;
   }
 
@@ -231,6 +231,7 @@ class Search {
     return std::sqrt(sum);
   }
 
+  const char* owner_;
   const std::vector<NamedData>& samples_;
   Stopwatch& watch_;
   double start_ = watch_.seconds();
@@ -242,10 +243,10 @@ class Search {
 
 }  // namespace
 
-std::vector<RootCause> quantization_hazards(const Model& model, const std::vector<NamedData>& samples,
-                                            Stopwatch& watch) {
+std::vector<RootCause> quantization_hazards(const Graph& graph, const char* owner,
+                                            const std::vector<NamedData>& samples, Stopwatch& watch) {
   try {
-    return Search(model, samples, watch).search();
+    return Search(graph, owner, samples, watch).search();
   } catch (const Error&) {
     return {};  // the reference does not run the model: others say so
   }

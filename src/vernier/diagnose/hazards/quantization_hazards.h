@@ -1,5 +1,5 @@
-// Scales of a model that do not suit what it quantizes: the engine may be sound, and the answers are still
-// far from what the model without quantization says.
+// Scales of a model, or of a plan that quantizes it, that do not suit the values: the engine may be sound,
+// and the answers are still far from what the model without quantization says.
 #pragma once
 
 #include "vernier/diagnose/diagnosis.h"
@@ -11,12 +11,12 @@
 namespace vernier {
 
 // The sites at fault by their share of the error, which is what goes when a site alone is the identity. What
-// eight bits cost a model that is quantized well is no fault. `samples` are those of the diagnosis, the first
-// one that which is looked into.
-std::vector<RootCause> quantization_hazards(const Model& model, const std::vector<NamedData>& samples,
-                                            Stopwatch& watch);
+// eight bits cost a model that is quantized well is no fault. `owner` is whose scales they are, "the model"
+// or "the plan". `samples` are those of the diagnosis, in their order.
+std::vector<RootCause> quantization_hazards(const Graph& graph, const char* owner,
+                                            const std::vector<NamedData>& samples, Stopwatch& watch);
 
-// Says what is wrong with the scales of a model, by how they lie to the values that they meet.
+// Says what is wrong with scales, by how they lie to the values that they meet.
 struct SiteCause {
   FailureClass failure;
   std::string sentence;

@@ -1,10 +1,11 @@
-#include "vernier/diagnose/experiments/opened_branches.h"
+#include "vernier/diagnose/experiments/opened_regions.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/ir/clone.h"
+#include "vernier/ops/group.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/passes/build.h"
 
@@ -33,11 +34,11 @@ Conditions conditions_of(const Graph& graph, const NamedData& inputs) {
   return conditions;
 }
 
-using Branches = std::vector<std::pair<const Node*, std::unique_ptr<Graph>>>;
+using Regions = std::vector<std::pair<const Node*, std::unique_ptr<Graph>>>;
 
 // Leaves the Ifs without branches, so that the names in these are free.
-Branches take_branches(Graph& graph, const Conditions& conditions) {
-  Branches taken;
+Regions take_branches(Graph& graph, const Conditions& conditions) {
+  Regions taken;
   for (const auto& node : graph.nodes()) {
     const auto condition = conditions.find(node.get());
     if (condition == conditions.end()) continue;
@@ -50,28 +51,47 @@ Branches take_branches(Graph& graph, const Conditions& conditions) {
   return taken;
 }
 
-// Puts the nodes of a branch where the If is.
-void open(Graph& graph, const Node& node, const Graph& branch, FreeNames& names, int64_t opset) {
+// Puts the nodes of a region where the node is.
+void open(Graph& graph, const Node& node, const Graph& region, FreeNames& names, int64_t opset) {
   const auto& nodes = graph.nodes();
   auto position = static_cast<size_t>(
       std::find_if(nodes.begin(), nodes.end(), [&](const auto& each) { return each.get() == &node; }) -
       nodes.begin());
   ValueMap values;
-  for (const auto& value : branch.values()) {
+  for (size_t i = 0; i < region.inputs.size(); ++i) values[region.inputs[i]] = node.inputs[i];
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const Node* producer = region.outputs[i]->producer();
+    if (node.outputs[i] != nullptr && producer != nullptr && &producer->graph() == &region)
+      values.try_emplace(region.outputs[i], node.outputs[i]);
+  }
+  for (const auto& value : region.values()) {
+    if (values.contains(value.get())) continue;
     Value* twin = graph.add_value(names.take(value->name), value->type);
     twin->constant = value->constant;
     values[value.get()] = twin;
   }
-  for (const auto& inner : branch.nodes()) graph.add_node(clone(*inner, values, &graph), position++);
+  for (const auto& inner : region.nodes()) graph.add_node(clone(*inner, values, &graph), position++);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == nullptr) continue;
-    const auto made = values.find(branch.outputs[i]);
-    Value* result = made == values.end() ? branch.outputs[i] : made->second;
+    const auto made = values.find(region.outputs[i]);
+    Value* result = made == values.end() ? region.outputs[i] : made->second;
+    if (result == node.outputs[i]) continue;
     auto same = make_node("Identity", opset, {result}, node.outputs[i]);
     same->provenance = node.provenance;
     graph.add_node(std::move(same), position++);
   }
   graph.remove_nodes({&node});
+}
+
+// Leaves the groups without bodies, so that the names in these are free.
+Regions take_bodies(Graph& graph) {
+  Regions taken;
+  for (const auto& node : graph.nodes()) {
+    if (!ops::is_group(*node)) continue;
+    taken.emplace_back(node.get(), std::move(node->regions.front().second));
+    node->regions.clear();
+  }
+  return taken;
 }
 
 }  // namespace
@@ -84,12 +104,22 @@ std::optional<Model> with_open_branches(const Model& model, const NamedData& inp
   for (; depth < kDeepest; ++depth) {
     const Conditions conditions = conditions_of(graph, inputs);
     if (conditions.empty()) break;
-    const Branches taken = take_branches(graph, conditions);
+    const Regions taken = take_branches(graph, conditions);
     FreeNames names(graph);
     for (const auto& [node, branch] : taken) open(graph, *node, *branch, names, model.opset(""));
     ops::infer_types(graph);
   }
   return depth > 0 ? std::optional(std::move(result)) : std::nullopt;
+}
+
+std::unique_ptr<Graph> without_groups(const Graph& graph) {
+  constexpr int64_t kOpset = 13;
+  auto result = clone(graph);
+  for (Regions bodies = take_bodies(*result); !bodies.empty(); bodies = take_bodies(*result)) {
+    FreeNames names(*result);
+    for (const auto& [group, body] : bodies) open(*result, *group, *body, names, kOpset);
+  }
+  return result;
 }
 
 std::unique_ptr<OpenedModel> opened(EngineUnderTest& tested, const Model& model, const NamedData& inputs,

@@ -1,5 +1,5 @@
-// Looking into what a model does under conditions: nobody can be asked for a value inside of an If, but an
-// engine may run the branch that is taken as nodes of the model.
+// Puts what is inside of a node beside it. Nobody can be asked for a value inside of an If, but an engine may
+// run the branch that is taken as nodes of the model.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,9 @@ namespace vernier {
 // The model with the nodes of the branches that it takes on these inputs in place of its Ifs, those inside of
 // them, too. Nothing where it has no If outside of loops. Throws what the reference throws.
 std::optional<Model> with_open_branches(const Model& model, const NamedData& inputs);
+
+// A copy in which the nodes of each group stand in its place.
+std::unique_ptr<Graph> without_groups(const Graph& graph);
 
 struct OpenedModel {
   Model model;
