@@ -236,7 +236,7 @@ struct Launch {
   unsigned threads;
 };
 
-// What one thread of each block does, in all blocks. end_block() waits for the other threads.
+// Does in all blocks what one thread of each does. end_block() waits for the other threads.
 template <class End>
 void run_blocks(const Launch& launch, unsigned thread, std::optional<std::barrier<>>& all, End end_block) {
   auto* const call = function_of<void(const void*)>(launch.library, "call");
