@@ -1,8 +1,11 @@
 // Tests what a run of the reference says of the coarsest rounding on the way.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include <array>
 
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/ir/text.h"
+#include "vernier/ops/evaluate.h"
 #include "vernier/ops/infer_graph.h"
 
 namespace vernier {
@@ -36,6 +39,22 @@ TEST(UnitRoundoff, CountsQuantizedValuesButNotSizesAndIndices) {
     %i: i8[2] = Cast(%x) {to = 3} version 21 @"a" from ["a"]
     %y: f32[2] = Cast(%i) {to = 1} version 21 @"b" from ["b"])"),
             0);
+}
+
+// In ideal mode a node reads floats as double, however they are stored.
+TEST(Evaluate, ConvertsFloatsForTheIdealMode) {
+  Graph graph;
+  Node node;
+  node.op = "Expand";
+  node.version = 13;
+  node.inputs = {graph.add_input("x", ValueType::of(ElementType::kFloat16, to_shape({2, 1}))),
+                 graph.add_input("to", ValueType::of(ElementType::kInt64, to_shape({2})))};
+  node.outputs = {graph.add_value("y")};
+  const Tensor x = Tensor::from_doubles(ElementType::kFloat16, {2, 1}, std::array{1.0, -3.0});
+  const Tensor to = Tensor::from_ints(ElementType::kInt64, {2}, std::array<int64_t, 2>{2, 2});
+  const Tensor y = ops::evaluate(node, {&x, &to}, ops::ReferenceMode::kIdeal).at(0).tensor;
+  EXPECT_EQ(y.type(), ElementType::kDouble);
+  EXPECT_THAT(y.to_doubles(), testing::ElementsAre(1, 1, -3, -3));
 }
 
 }  // namespace

@@ -33,8 +33,11 @@ std::vector<Datum> evaluate(const Node& node, const std::vector<const Tensor*>& 
                     : i < declared.size() && declared[i] != ElementType::kUndefined ? declared[i]
                                                                                     : input->type());
     if (input != nullptr) {
-      infos[i] = info_of(*input, types.back());
-      data[i] = *input;
+      const bool widens =
+          mode == ReferenceMode::kIdeal && is_float(input->type()) && input->type() != ElementType::kDouble;
+      data[i] =
+          widens ? Tensor::from_doubles(ElementType::kDouble, input->dims(), input->to_doubles()) : *input;
+      infos[i] = info_of(data[i].tensor, types.back());
     }
     known.push_back(input == nullptr ? nullptr : &infos[i]);
     operands.push_back(input == nullptr ? nullptr : &data[i]);

@@ -16,6 +16,8 @@ inline constexpr uint32_t kRoundsOnce = 1 << 17;
 inline constexpr uint32_t kSums = 1 << 18;
 // A step function: its results stay what they are while its operand moves between two edges, and jump there.
 inline constexpr uint32_t kSteps = 1 << 19;
+// Reads the sizes of its operand, and none of its elements.
+inline constexpr uint32_t kReadsSizes = 1 << 20;
 
 // Whether the operator of the node has any of the traits.
 inline bool has_trait(const Node& node, uint32_t traits) {

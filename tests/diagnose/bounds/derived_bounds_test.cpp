@@ -7,6 +7,7 @@
 #include "vernier/diagnose/bounds/amplifier.h"
 #include "vernier/diagnose/bounds/perturbation.h"
 #include "vernier/diagnose/under_test/runner_under_test.h"
+#include "vernier/diagnose/under_test/unshown_regions.h"
 
 namespace vernier {
 namespace {
@@ -184,6 +185,26 @@ TEST(DerivedBounds, ErrorsOfANodeAreWorkedOutOnce) {
     return propagated_errors(tested, shown, inputs, 1, options).at("y").relative_l2;
   };
   EXPECT_NEAR(expected(1 << 20) / expected(0), 1, 0.05);
+}
+
+// Sizes are what they are where nobody sees what they are made of, even if that has errors.
+TEST(DerivedBounds, ErrorsDoNotMoveSizes) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[4, 8]) -> (%y) {
+    const %first = i64[1] hex"0000000000000000"
+    const %rest = i64[1] hex"ffffffffffffffff"
+    %t: f32[4, 8] = Tanh(%x) version 13 @"t" from ["t"]
+    %sizes: i64[2] = Shape(%t) version 15 @"sizes" from ["sizes"]
+    %rows: i64[1] = Gather(%sizes, %first) version 13 @"rows" from ["rows"]
+    %to: i64[2] = Concat(%rows, %rest) {axis = 0} version 13 @"to" from ["to"]
+    %y: f32[4, 8] = Reshape(%t, %to) version 14 @"y" from ["y"] })");
+  PlantedRunner runner(model, nullptr);
+  RunnerUnderTest tested(runner, model, nullptr);
+  const NamedData inputs{{"x", wave({4, 8}, 0.7)}};
+  ShownRun shown = tested.show(inputs);
+  shown.graph = group_unshown(*model.graph, {"t", "rows", "to"});
+  ASSERT_EQ(shown.graph->nodes().size(), 4U);
+  for (uint64_t seed = 1; seed <= 20; ++seed)
+    EXPECT_GT(propagated_errors(tested, shown, inputs, seed).at("y").relative_l2, 0);
 }
 
 // A bound of few draws is better than none.

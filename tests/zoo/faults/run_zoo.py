@@ -133,6 +133,10 @@ def diagnose(case: Case, vernier: pathlib.Path, budget: float, repair: bool = Fa
     answer.healthy = said["healthy"]
     if said["healthy"] != (done.returncode == 0):
         answer.trouble = f"exit {done.returncode}, but healthy is {said['healthy']}"
+    # An experiment that ends in an error says nothing, unless the error is the engine's.
+    failed = [note for note in said["notes"] if "could not be looked into: " in note and ", stage " not in note]
+    if failed:
+        answer.trouble = failed[0]
     if said["culprits"]:
         first = min(said["culprits"], key=lambda culprit: culprit["rank"])
         answer.nodes, answer.values, answer.klass = tuple(first["nodes"]), tuple(first["values"]), first["class"]

@@ -83,6 +83,22 @@ Tensor with_steps(const Tensor& codes, const ElementErrors& expected, double par
   return Tensor::from_doubles(codes.type(), codes.dims(), values);
 }
 
+// Sizes and places are whole numbers that are no codes of something.
+bool is_count(ElementType type) {
+  return type == ElementType::kInt64 || type == ElementType::kInt32;
+}
+
+// Whether a value in the body of a group is made of counts and of sizes alone, even if it is so in floats:
+// then it is what it is, whatever moves.
+bool is_made_of_counts(const Value& value) {
+  const Node* node = value.producer();
+  if (value.is_constant() || (node != nullptr && ops::has_trait(*node, ops::kReadsSizes))) return true;
+  if (node == nullptr) return value.type.is_tensor() && is_count(value.type.tensor.element);
+  return node->regions.empty() &&
+         std::all_of(node->inputs.begin(), node->inputs.end(),
+                     [](const Value* input) { return input == nullptr || is_made_of_counts(*input); });
+}
+
 }  // namespace
 
 bool is_narrow_float(const Tensor& tensor) {
@@ -168,7 +184,8 @@ void Perturbation::add(const Node& node, std::span<const Datum* const> operands,
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor& codes = results[i].tensor;
     const Value* output = node.outputs[i];
-    if (output != nullptr && results[i].is_tensor() && is_integer(codes.type()))
+    if (output == nullptr || !results[i].is_tensor() || !is_integer(codes.type())) continue;
+    if (!is_count(codes.type()) || !is_made_of_counts(*ops::body(node).outputs[i]))
       codes = with_steps(codes, expected[i], step / scale_of_codes(*output, inputs), seed_of(*output));
   }
 }

@@ -1,6 +1,7 @@
 // Shape: the sizes of a tensor as int64; from opset 15 only those of the axes [start, end). Size: their
 // product.
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
@@ -52,12 +53,14 @@ void register_shape(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"start", "INT"}, {"end", "INT"}},
+                .traits = kReadsSizes,
                 .infer = infer_shape,
                 .reference = shape,
                 .flops = no_flops});
   registry.add({.op = "Size",
                 .min_inputs = 1,
                 .max_inputs = 1,
+                .traits = kReadsSizes,
                 .infer = infer_size,
                 .reference = size,
                 .flops = no_flops});
