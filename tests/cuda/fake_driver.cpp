@@ -1,5 +1,6 @@
 #include "cuda/fake_driver.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -105,15 +106,18 @@ Status attribute(int* value, int which, DeviceNumber) {
 }
 
 // Buffers lie on the GPU, and what the driver allocated on the host is pinned.
-Status pointer_attribute(void* value, int which, DevicePointer at) {
-  if (which == kDeviceOrdinal) return *static_cast<int*>(value) = driver.ordinal_of_buffers, kSuccess;
-  for (const auto& [begin, bytes] : driver.buffers) {
-    if (at >= begin && at < begin + bytes) return *static_cast<unsigned*>(value) = kDeviceMemory, kSuccess;
+Status pointer_attributes(unsigned count, int* which, void** values, DevicePointer at) {
+  const auto is_in = [at](const auto& ranges) {
+    return std::any_of(ranges.begin(), ranges.end(), [at](const auto& range) {
+      return at >= range.first && at < range.first + range.second;
+    });
+  };
+  const unsigned type = is_in(driver.buffers) ? kDeviceMemory : is_in(driver.pinned) ? kHostMemory : 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (which[i] == kDeviceOrdinal) *static_cast<int*>(values[i]) = driver.ordinal_of_buffers;
+    if (which[i] == kMemoryType) *static_cast<unsigned*>(values[i]) = type;
   }
-  for (const auto& [begin, bytes] : driver.pinned) {
-    if (at >= begin && at < begin + bytes) return *static_cast<unsigned*>(value) = kHostMemory, kSuccess;
-  }
-  return kInvalidValue;
+  return kSuccess;
 }
 
 void copy(const char* what, void* to, const void* from, size_t bytes) {
@@ -171,7 +175,7 @@ DriverApi reset_fake_driver() {
     driver.pinned.erase(reinterpret_cast<DevicePointer>(memory));
     return std::free(memory), kSuccess;
   };
-  api.pointer_attribute = pointer_attribute;
+  api.pointer_attributes = pointer_attributes;
   api.host_to_device = [](DevicePointer to, const void* from, size_t bytes, StreamHandle) {
     return copy("up", reinterpret_cast<void*>(to), from, bytes), kSuccess;
   };

@@ -282,5 +282,22 @@ TEST(ExpectedError, WhatCancelsInHardSwishIsAllowed) {
   EXPECT_LT(kLargestDeviation * results[0].at(2), 1e-5);
 }
 
+// 0 / 1e-12 is 0, but no number where the group rounds its divisor to float16, which holds that as zero.
+TEST(ExpectedError, DivisorsThatRoundingMakesZeroHaveNoBound) {
+  const Model model = grouped(R"(graph "g" (%x: f32[3], %d: f32[3]) -> (%y) {
+    %n: f16[3] = Cast(%d) {to = 10} version 13 @"n" from ["n"]
+    %w: f32[3] = Cast(%n) {to = 1} version 13 @"w" from ["w"]
+    %y: f32[3] = Div(%x, %w) version 14 @"y" from ["y"] })");
+  NumericsContract contract = in_float();
+  contract.rounds_between = true;
+  // In order of first use: the divisor comes first.
+  const std::vector<Tensor> operands = {Tensor::from<float>(kF32, {3}, {1e-12F, 1e-12F, 1}),
+                                        Tensor::from<float>(kF32, {3}, {0, 1, 0})};
+  const auto errors = ErrorModel(*model.graph->nodes().back(), operands).outputs(contract).at(0);
+  EXPECT_EQ(errors.at(0), HUGE_VAL);
+  EXPECT_EQ(errors.at(1), HUGE_VAL);
+  EXPECT_LT(errors.at(2), 1e-3);
+}
+
 }  // namespace
 }  // namespace vernier

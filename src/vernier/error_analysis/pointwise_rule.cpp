@@ -31,6 +31,24 @@ Tensor at_end(const ElementErrors& operand, double side) {
   return is_float(result.type()) ? moved : Tensor::from_doubles(result.type(), result.dims(), values);
 }
 
+// The operand with zero for each element whose range holds it; nothing if none does.
+std::optional<Tensor> at_zero(const ElementErrors& operand) {
+  Tensor moved = stored_as_doubles(operand.value);
+  const auto values = moved.mutable_values<double>();
+  bool any = false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!(std::abs(values[i]) <= kLargestDeviation * operand.error[i])) continue;
+    values[i] = 0;
+    any = true;
+  }
+  return any ? std::optional(std::move(moved)) : std::nullopt;
+}
+
+// Whether the node divides by the operand, so that it has a pole inside of a range that holds zero.
+bool divides_by(const Node& node, size_t operand) {
+  return (node.op == "Div" && operand == 1) || node.op == "Reciprocal";
+}
+
 // How far results are moved at most, as an expected error.
 void add_moves(std::vector<double>& errors, const Tensor& result, const Tensor& moved) {
   const Doubles from(result), to(moved);
@@ -97,11 +115,14 @@ std::vector<double> errors_of_all(const AnalysedNode& node) {
   for (size_t i = 0; i < node.in.size(); ++i) {
     if (!node.has(i) || node.in[i]->is_exact()) continue;
     std::vector<double> moved(errors.size(), 0);
-    for (const double side : {-1.0, 1.0}) {
-      const Tensor operand = at_end(*node.in[i], side);
+    const auto move_to = [&](const Tensor& operand) {
       std::vector<const Tensor*> operands(node.in.size(), nullptr);
       operands[i] = &operand;
       add_moves(moved, *node.out[0], node.evaluate(operands).at(0));
+    };
+    for (const double side : {-1.0, 1.0}) move_to(at_end(*node.in[i], side));
+    if (divides_by(node.node, i) && is_float(node.in[i]->value.type())) {
+      if (const auto zero = at_zero(*node.in[i])) move_to(*zero);
     }
     add_independent(errors, moved);
   }

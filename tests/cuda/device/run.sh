@@ -8,6 +8,7 @@
 #   two          two GPUs: the same bits, and how much both yield
 #   torch        sessions on tensors of torch, by the Python package: torch_memory.py
 #   faults       what goes wrong on purpose is found at its node
+#   stories      what people reported ends with the sentence that they needed
 #   sanitizers   the backend tests under compute-sanitizer, one test in SAMPLE (default: 5)
 # Without names: conformance models. OUT/report.txt has the rows, OUT/full.log what was printed.
 set -uo pipefail
@@ -29,4 +30,4 @@ mkdir -p "$work/real"
 [ ! -f real.tar.xz ] || tar -xJf real.tar.xz -C "$work/real" --no-same-owner &
 wait
 exec python3 suite.py --programs "$work" --cases "$work/cases" --expected expected_failures.tsv --commit "$(cat commit)" --models "${models[@]}" \
-  --precisions ${PRECISIONS:-fp32 fp16} --sample "${SAMPLE:-5}" --faults faults --real $(find "$work/real" -mindepth 1 -maxdepth 1 -type d) --out "$out" --suites "$@"
+  --precisions ${PRECISIONS:-fp32 fp16} --sample "${SAMPLE:-5}" --faults faults --stories stories --real $(find "$work/real" -mindepth 1 -maxdepth 1 -type d) --out "$out" --suites "$@"

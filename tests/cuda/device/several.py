@@ -130,6 +130,7 @@ def sanitized(suite, program, tool, part):
     status, output, _ = suite.run(command, suite.arguments.seconds)
     cases = re.search(r"^conformance: (\d+)/(\d+)$", output, re.M)
     found = [line for line in re.findall(r"^========= (.*)$", output, re.M) if re.match(r"Invalid|Uninitialized|Barrier|Error: |.*(hazard|Race) (detected|reported)", line)]
+    found = [f"{line} (--part={part}/{PARTS})" for line in found]
     lost_track = "Internal Sanitizer Error" in output
     if status != 0 and not found and not lost_track:
         found = [f"exit {status} without a finding: {output.strip()[-150:]}"]

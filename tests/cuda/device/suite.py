@@ -8,6 +8,7 @@ the output and to --out/report.txt, whole outputs to --out/full.log. Exit 1 if a
   - models: `vernier run MODEL --reference --cuda` in the precisions of --precisions, on random inputs, and `vernier bench`, once more with the options of --also;
   - real: real.py;
   - files, sessions, two, torch, faults, sanitizers: several.py;
+  - stories: stories.py;
   - products: folders of products.py, int8_products.py and recurrent.py, which are run as they are declared, and on their integers, where every bit has to be that of the reference;
 Needs nothing but Python, and what `vernier` needs: a driver and NVRTC; cuBLASLt and cuDNN are used where they are.
 """
@@ -24,6 +25,7 @@ import time
 
 import real
 import several
+import stories
 
 
 class Suite:
@@ -149,7 +151,8 @@ class Suite:
     def all(self):
         self.versions()
         for name in self.arguments.suites:
-            getattr(self, name)() if hasattr(Suite, name) else getattr(real if name == "real" else several, name)(self)
+            own = {"real": real, "stories": stories}.get(name, several)
+            getattr(self, name)() if hasattr(Suite, name) else getattr(own, name)(self)
         for folder in self.arguments.products:
             self.model(folder, "fp32", timed=False)
         print(f"suite: {self.failed} failed", flush=True)
@@ -159,11 +162,12 @@ class Suite:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="the folder that has bin/vernier and the others")
-    parser.add_argument("--suites", nargs="*", default=[], choices=("conformance", "models", "real", "files", "sessions", "two", "torch", "faults", "sanitizers"))
+    parser.add_argument("--suites", nargs="*", default=[], choices=("conformance", "models", "real", "files", "sessions", "two", "torch", "faults", "stories", "sanitizers"))
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--sample", type=int, default=5, help="of so many parts of the backend tests one runs under the sanitizers")
     parser.add_argument("--cases", type=pathlib.Path)
     parser.add_argument("--faults", type=pathlib.Path, help="the folder of faults.py")
+    parser.add_argument("--stories", type=pathlib.Path, help="folders of models, by story")
     parser.add_argument("--expected", type=pathlib.Path, default=pathlib.Path("tests/conformance/expected_failures.tsv"))
     parser.add_argument("--models", type=pathlib.Path, nargs="*", default=[])
     parser.add_argument("--real", type=pathlib.Path, nargs="*", default=[], help="folders of real models")

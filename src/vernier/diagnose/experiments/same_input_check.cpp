@@ -91,7 +91,7 @@ class Walk {
       deny_chance_at_ties(flagged, i);
       compare_output(flagged, i);
     }
-    if (std::isinf(flagged.worst.worst)) excuse_special_values(flagged);
+    if (std::isinf(flagged.worst.worst)) excuse_special_values(flagged, results);
     const bool is_sound = flagged.worst.worst <= options_.beyond || differs_near_ties_alone(flagged);
     if (is_sound && options_.is_sound) options_.is_sound(node);
     if (is_sound || check_.flagged_nodes.size() >= options_.most) return;
@@ -139,16 +139,31 @@ class Walk {
     for (double& error : errors) error = std::isfinite(error) ? rounding.of(error) : HUGE_VAL;
   }
 
-  void excuse_special_values(FlaggedNode& flagged) const {
+  void excuse_special_values(FlaggedNode& flagged, const std::vector<Datum>& results) const {
     // A transform makes NaN of what stands beside an Inf: that is its contract, and no error.
     if (mixes_special_values(flagged.contract))
       return excuse(flagged, ErrorModel::mixed_values(*flagged.node, flagged.inputs, flagged.contract));
-    // Whether NaN is the largest of a window, or no element of it, ONNX leaves open.
-    const bool is_open = flagged.node->domain.empty() && flagged.node->op == "MaxPool";
-    if (!options_.nan_may_vanish || !is_open) return;
     std::vector<Tensor> right;
     for (const ElementErrors& expected : flagged.expected) right.push_back(expected.value);
+    // Whether NaN is the largest of a window, or no element of it, ONNX leaves open.
+    const bool is_open = flagged.node->domain.empty() && flagged.node->op == "MaxPool";
+    if (!options_.nan_may_vanish || !is_open) right = beyond_bounds(flagged, results);
     excuse(flagged, right);
+  }
+
+  // NaN where a reference that rounds as the node says makes no number of what has no bound: zero divided by
+  // what its type holds as zero.
+  static std::vector<Tensor> beyond_bounds(const FlaggedNode& flagged, const std::vector<Datum>& results) {
+    std::vector<Tensor> lost;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const ElementErrors& expected = flagged.expected[i];
+      std::vector<double> values(static_cast<size_t>(expected.value.size()), 0);
+      const auto made = results[i].tensor.to_doubles();
+      for (size_t k = 0; k < std::min(made.size(), values.size()); ++k)
+        values[k] = std::isfinite(made[k]) || std::isfinite(expected.at(k)) ? 0 : std::nan("");
+      lost.push_back(Tensor::from_doubles(ElementType::kDouble, expected.value.dims(), values));
+    }
+    return lost;
   }
 
   // Whatever was made counts as sound where these are NaN.

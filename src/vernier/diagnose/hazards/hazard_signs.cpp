@@ -143,15 +143,27 @@ class Signs {
     if (!at || any_operand([](const Pair& operand) { return lost_number(operand).has_value(); }))
       return std::nullopt;
     const double meant = pair_.meant[*at];
-    const int failure = has_op(*member_, {"Softmax", "LogSoftmax"}) ? 6 : divides(*member_) ? 5 : 3;
     HazardSign sign = format_.overflows(meant)
                           ? event(class_of_overflow(),
                                   fmt::format("'{}' reaches {:.4g}, and {} ends at {:.5g}", output_.name,
                                               largest_lost(pair_), format_.name, format_.largest))
-                          : event(failure, fmt::format("'{}' is {} where {:.4g} is meant, which {} holds",
-                                                       output_.name, pair_.made[*at], meant, format_.name));
+                          : no_number(fmt::format("'{}' is {} where {:.4g} is meant, which {} holds",
+                                                  output_.name, pair_.made[*at], meant, format_.name));
     sign.overflows = true;
     return sign;
+  }
+
+  // Inside of a group it is a division that makes no number of numbers, if there is one.
+  HazardSign no_number(std::string sentence) const {
+    const Node* member = member_;
+    if (ops::is_group(node_)) {
+      const auto& members = ops::body(node_).nodes();
+      const auto found =
+          std::find_if(members.begin(), members.end(), [](const auto& each) { return divides(*each); });
+      if (found != members.end()) member = found->get();
+    }
+    const int failure = has_op(*member, {"Softmax", "LogSoftmax"}) ? 6 : divides(*member) ? 5 : 3;
+    return {FailureClass(failure), &node_, member, std::move(sentence), true};
   }
 
   int class_of_overflow() const {

@@ -1,5 +1,7 @@
 #include "vernier/backends/cuda/device/context.h"
 
+#include <array>
+
 #include "vernier/base/error.h"
 #include "vernier/base/memory.h"
 
@@ -83,13 +85,14 @@ Context::Place Context::place_of(const void* address) const {
   const auto at = reinterpret_cast<DevicePointer>(address);
   unsigned type = 0;
   int ordinal = -1;
-  // The driver calls addresses invalid that it does not know, as those of malloc.
-  if (api_.pointer_attribute(&type, kMemoryType, at) != kSuccess) return Place::kElsewhere;
+  std::array<int, 2> asked = {kMemoryType, kDeviceOrdinal};
+  std::array<void*, 2> told = {&type, &ordinal};
+  // Asked for one attribute alone, the driver calls addresses invalid that it does not know, as those of
+  // malloc, and tools that watch its calls report that; asked for several it says 0.
+  if (api_.pointer_attributes(asked.size(), asked.data(), told.data(), at) != kSuccess)
+    return Place::kElsewhere;
   if (type == kHostMemory) return Place::kPinned;
-  const bool is_here = type == kDeviceMemory &&
-                       api_.pointer_attribute(&ordinal, kDeviceOrdinal, at) == kSuccess &&
-                       ordinal == ordinal_;
-  return is_here ? Place::kGpu : Place::kElsewhere;
+  return type == kDeviceMemory && ordinal == ordinal_ ? Place::kGpu : Place::kElsewhere;
 }
 
 void Context::use() const {

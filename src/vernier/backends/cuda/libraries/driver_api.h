@@ -47,7 +47,7 @@ inline constexpr unsigned kHostMemory = 1, kDeviceMemory = 2;
   F(free, cuMemFree_v2, Status(DevicePointer))                                                           \
   F(allocate_host, cuMemHostAlloc, Status(void**, size_t, unsigned))                                     \
   F(free_host, cuMemFreeHost, Status(void*))                                                             \
-  F(pointer_attribute, cuPointerGetAttribute, Status(void*, int, DevicePointer))                         \
+  F(pointer_attributes, cuPointerGetAttributes, Status(unsigned, int*, void**, DevicePointer))           \
   F(host_to_device, cuMemcpyHtoDAsync_v2, Status(DevicePointer, const void*, size_t, StreamHandle))      \
   F(device_to_host, cuMemcpyDtoHAsync_v2, Status(void*, DevicePointer, size_t, StreamHandle))            \
   F(device_to_device, cuMemcpyDtoDAsync_v2, Status(DevicePointer, DevicePointer, size_t, StreamHandle))  \
