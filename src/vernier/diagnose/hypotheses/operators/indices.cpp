@@ -82,7 +82,17 @@ void propose_indices(const Variations& variations) {
   add("indices are one too small, around the end",
       [](int64_t index, int64_t bound) { return (counted(index, bound) + bound - 1) % bound; });
   propose_tuples(variations);
+  add("indices are taken for 0", [](int64_t, int64_t) { return 0; });
   const auto indices = member.in(1).to_ints();
+  if (bounds_of(member).size() == 1 && indices.size() > 1) {
+    add("every index is taken for the first one",
+        [first = indices[0]](int64_t, int64_t bound) { return counted(first, bound); });
+    variations.add_operand("indices are read in reverse", 1, [](const Tensor& each) {
+      auto values = each.to_ints();
+      std::reverse(values.begin(), values.end());
+      return Tensor::from_ints(each.type(), each.dims(), values);
+    });
+  }
   if (std::any_of(indices.begin(), indices.end(), [](int64_t index) { return index < 0; })) {
     add("negative indices are taken for 0",
         [](int64_t index, int64_t) { return std::max<int64_t>(0, index); });
