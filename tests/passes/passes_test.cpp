@@ -97,6 +97,24 @@ TEST(RemoveIdentities, ACastThatRoundsStays) {
   })");
 }
 
+TEST(RemoveIdentities, CastLikeBecomesCastAndIsFolded) {
+  expect_pass({remove_identities(), {}, {fold_constants()}}, R"(graph "g" (%x: f16[2]) -> (%y) {
+    const %one = f32[] hex"0000803f"
+    %l: f16[*] = CastLike(%one, %x) version 15 @"l" from ["l"]
+    %y: f16[*] = Add(%x, %l) version 14 @"y" from ["y"]
+  })",
+              R"(graph "g" (%x: f16[2]) -> (%y) {
+      const %l/constant = f16[] hex"003c"
+      %y: f16[2] = Add(%x, %l/constant) version 14 @"y" from ["y"]
+  })");
+  expect_pass({remove_identities()}, R"(graph "g" (%x: f32[2], %like: f16[3]) -> (%y) {
+    %y: f16[*] = CastLike(%x, %like) version 21 @"y" from ["y"]
+  })",
+              R"(graph "g" (%x: f32[2], %like: f16[3]) -> (%y) {
+      %y: f16[2] = Cast(%x) {to = 10} version 21 @"y" from ["y"]
+  })");
+}
+
 // As exporters guard a softmax against rows that are masked as a whole; with quantizers between.
 TEST(RemoveIdentities, WhatIsNeverNaNNeedsNoOther) {
   const auto guarded = [](const std::string& from, const std::string& made) {

@@ -11,7 +11,7 @@ namespace vernier {
 Pass fold_constants(bool keeps_integers = false);
 Pass remove_dead_code();  // nodes that no output needs, and outputs of recurrent operators and others
 // Identity, Dropout, Cast to the same type, Reshape to the same sizes, Where for NaN of what is never NaN,
-// and QuantizeLinear of what was dequantized alike.
+// and QuantizeLinear of what was dequantized alike; CastLike becomes Cast.
 Pass remove_identities();
 Pass constant_reshapes();   // Reshape to sizes that follow from those of its input: to a constant list
 Pass merge_common_nodes();  // equal nodes of equal inputs

@@ -1,6 +1,6 @@
 // Removes nodes that yield one of their inputs: Identity, Dropout, Cast to the same type, what moves elements
 // nowhere, Where of what is never NaN against what should stand for NaN, and QuantizeLinear of what was
-// dequantized alike.
+// dequantized alike. CastLike becomes Cast, so that it depends on no value but the one that it casts.
 #include <algorithm>
 #include <cmath>
 
@@ -92,9 +92,23 @@ Value* yielded_by(const Node& node) {
   return quantizes_again(node) ? node.input(0)->producer()->input(0) : nullptr;
 }
 
+// The function bodies of ONNX hold many of them, as exporters write them.
+bool becomes_cast(Node& node) {
+  if (!node.domain.empty() || node.op != "CastLike" || node.input(1) == nullptr ||
+      !node.input(1)->type.is_tensor() || node.input(1)->type.tensor.element == ElementType::kUndefined)
+    return false;
+  constexpr int64_t kCast = 13, kBothChange = 19;  // versions: from then on the two change together
+  node.op = "Cast";
+  node.version = node.version < kBothChange ? kCast : node.version;
+  node.attributes["to"] = Attribute(static_cast<int64_t>(node.input(1)->type.tensor.element));
+  node.inputs.resize(1);
+  return true;
+}
+
 // Nodes that become neighbours may be such again.
 int remove_in(Graph& graph) {
   int removed = 0;
+  for (const auto& node : graph.nodes()) removed += becomes_cast(*node) ? 1 : 0;
   for (int before = -1; before != removed;) {
     before = removed;
     std::vector<Node*> found;
