@@ -157,6 +157,10 @@ class Walk {
     std::vector<Tensor> lost;
     for (size_t i = 0; i < results.size(); ++i) {
       const ElementErrors& expected = flagged.expected[i];
+      if (!results[i].tensor.is_defined() || !expected.value.is_defined()) {
+        lost.emplace_back();
+        continue;
+      }
       std::vector<double> values(static_cast<size_t>(expected.value.size()), 0);
       const auto made = results[i].tensor.to_doubles();
       for (size_t k = 0; k < std::min(made.size(), values.size()); ++k)
