@@ -191,6 +191,7 @@ def judge(case: Case, vernier: pathlib.Path, twins: Twins, repair: bool) -> Resu
     else:
         outside = bool(case.values & set(found.values)) if case.values else not case.nodes
         node_right = bool(found.klass) and outside
+    node_right = node_right and not found.trouble
     class_right = found.klass in {case.klass, *case.also}
     alarm = not healthy.healthy or bool(healthy.trouble)
     remarks = [found.trouble] if found.trouble else []

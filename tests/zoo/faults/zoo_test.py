@@ -43,9 +43,9 @@ def zoo(*words) -> tuple[int, list[str]]:
     return done.returncode, (done.stdout + done.stderr).strip().splitlines()
 
 
-def that_answers(folder: pathlib.Path, culprits: list[dict]) -> pathlib.Path:
+def that_answers(folder: pathlib.Path, culprits: list[dict], notes=()) -> pathlib.Path:
     """A program that is called as `vernier diagnose`, and finds these, whatever it is given."""
-    answer = json.dumps({"healthy": not culprits, "culprits": culprits})
+    answer = json.dumps({"healthy": not culprits, "culprits": culprits, "notes": list(notes)})
     program = folder / "answers"
     program.write_text(
         f"#!{sys.executable}\nimport pathlib, sys\n"
@@ -113,6 +113,13 @@ class Zoo(unittest.TestCase):
             answers = that_answers(pathlib.Path(folder), [culprit | {"nodes": ["n1"]}])
             status, lines = zoo("--unchecked", "--vernier", answers, "B33/own-pads")
             self.assertEqual((status, lines[-1]), (1, "zoo: 0/1 node and class right, 1 false alarms"))
+
+    def test_an_experiment_that_ends_in_an_error_is_wrong(self):
+        culprit = {"rank": 1, "nodes": ["n2"], "values": [], "class": "B33"}
+        with tempfile.TemporaryDirectory() as folder:
+            answers = that_answers(pathlib.Path(folder), [culprit], ["the model could not be looked into: elements are moved"])
+            status, lines = zoo("--unchecked", "--vernier", answers, "B33/own-pads")
+        self.assertEqual((status, lines[-1]), (1, "zoo: 0/1 node and class right, 1 false alarms"))
 
 
 if __name__ == "__main__":
