@@ -184,7 +184,10 @@ class Walk {
     }
   }
 
+  // An answer of other sizes stays what it is.
   static Tensor where_no_nan(const Tensor& shown, const Tensor& expected, const Tensor& may_be_nan) {
+    if (!may_be_nan.is_defined() || shown.dims() != expected.dims() || shown.dims() != may_be_nan.dims())
+      return shown;
     auto made = shown.to_doubles();
     const auto sound = expected.to_doubles(), may_be = may_be_nan.to_doubles();
     for (size_t k = 0; k < made.size(); ++k) {
