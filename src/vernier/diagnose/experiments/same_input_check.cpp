@@ -143,11 +143,11 @@ class Walk {
     // A transform makes NaN of what stands beside an Inf: that is its contract, and no error.
     if (mixes_special_values(flagged.contract))
       return excuse(flagged, ErrorModel::mixed_values(*flagged.node, flagged.inputs, flagged.contract));
-    std::vector<Tensor> right;
-    for (const ElementErrors& expected : flagged.expected) right.push_back(expected.value);
     // Whether NaN is the largest of a window, or no element of it, ONNX leaves open.
     const bool is_open = flagged.node->domain.empty() && flagged.node->op == "MaxPool";
-    if (!options_.nan_may_vanish || !is_open) right = beyond_bounds(flagged, results);
+    if (!options_.nan_may_vanish || !is_open) return excuse(flagged, beyond_bounds(flagged, results));
+    std::vector<Tensor> right;
+    for (const ElementErrors& expected : flagged.expected) right.push_back(expected.value);
     excuse(flagged, right);
   }
 
