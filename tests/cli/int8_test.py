@@ -64,10 +64,11 @@ class Int8(unittest.TestCase):
         return json.loads(report.read_text())
 
     def test_scales_that_do_not_suit_the_values_are_the_cause(self):
-        found = self.diagnosis_by(lambda tensor: tensor.update(scale=tensor["scale"] / 8))
-        self.assertIn("the scales of the plan are at fault", found["sentence"])
-        self.assertIn(found["culprits"][0]["class"], ("B19", "B20"))
-        self.assertGreater(found["culprits"][0]["share"], 0.9)
+        for factor in (1 / 8, 32):
+            found = self.diagnosis_by(lambda tensor: tensor.update(scale=tensor["scale"] * factor))
+            self.assertIn("the scales of the plan are at fault", found["sentence"])
+            self.assertIn(found["culprits"][0]["class"], ("B19", "B20"))
+            self.assertGreater(found["culprits"][0]["share"], 0.9)
 
     def test_good_scales_are_not(self):
         found = self.diagnosis_by(lambda tensor: None)
