@@ -7,7 +7,7 @@
 namespace vernier::cuda {
 
 std::string ProgramSource::text() const {
-  std::string all;
+  std::string all = "#define run " + entry() + "\n";
   for (const char* name : {"parameters", "conversions", "prelude", "warp"}) all += kernel_text(name);
   return all + body;
 }

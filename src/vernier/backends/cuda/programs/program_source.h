@@ -10,15 +10,14 @@
 
 namespace vernier::cuda {
 
-// Every program calls its kernel so.
-inline constexpr const char* kEntry = "run";
-
 struct ProgramSource {
   std::string name;  // "reduce"
-  std::string body;  // what follows the prelude
+  std::string body;  // what follows the prelude; it calls its kernel `run`
 
   // All of it.
   std::string text() const;
+  // The name of the kernel in the machine code, which profilers show: "vernier_reduce".
+  std::string entry() const { return "vernier_" + name; }
   // By which an engine file knows its machine code.
   std::string payload_name() const;
 };

@@ -20,7 +20,7 @@ FunctionHandle Program::function() {
         .advise("build the engine here again");
   }
   context_.check(status, "loading the program " + source_.name);
-  context_.check(context_.api().find_function(&function_, module, kEntry),
+  context_.check(context_.api().find_function(&function_, module, source_.entry().c_str()),
                  "finding the kernel of " + source_.name);
   ready_ = true;
   return function_;
