@@ -8,6 +8,7 @@
 #include "vernier/backends/cuda/device/cuda_stream.h"
 #include "vernier/base/error.h"
 #include "vernier/base/memory.h"
+#include "vernier/exec/device/host_device.h"
 
 namespace vernier::cuda {
 namespace {
@@ -115,6 +116,30 @@ TEST_F(StreamTest, CopiesOnTheDeviceDoNotPassTheHost) {
   stream->copy(one->address() + 16, other->address(), 32);
   stream->wait_on_host(stream->record());
   EXPECT_THAT(fake_driver().calls, ElementsAre("across 32"));
+}
+
+TEST_F(StreamTest, LargeCopiesGoInPartsSoThatHostAndDeviceCopyAtOnce) {
+  const size_t bytes = 2 * Staging::kLargest + 5;
+  std::vector<std::byte> from(bytes), to(bytes);
+  for (size_t i = 0; i < bytes; ++i) from[i] = static_cast<std::byte>(i % 251);
+  const auto there = device_.allocate(bytes);
+  const auto stream = device_.stream();
+  fake_driver().calls.clear();
+  stream->copy(from.data(), there->address(), bytes);
+  stream->copy(there->address(), to.data(), bytes);
+  stream->wait_on_host(stream->record());
+  EXPECT_THAT(fake_driver().calls,
+              ElementsAre("up 1048576", "up 1048576", "up 5", "down 1048576", "down 1048576", "down 5"));
+  EXPECT_EQ(to, from);
+}
+
+TEST_F(StreamTest, HostMemoryOfADeviceIsPinnedAndFreedWithItsLastOwner) {
+  const size_t before = fake_driver().pinned.size();
+  auto memory = device_.host_memory(64);
+  EXPECT_EQ(device_.place_of(memory.get()), Context::Place::kPinned);
+  memory = nullptr;
+  EXPECT_EQ(fake_driver().pinned.size(), before);
+  EXPECT_EQ(host_device().host_memory(64), nullptr);  // any memory is as good
 }
 
 // Memory that somebody else allocated with the driver, and pinned memory of the host, are copied without a

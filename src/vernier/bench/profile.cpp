@@ -4,6 +4,7 @@
 
 #include "vernier/bench/statistics.h"
 #include "vernier/engine/describe.h"
+#include "vernier/engine/engine_device.h"
 #include "vernier/exec/bind_inputs.h"
 
 namespace vernier {
@@ -102,7 +103,7 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
     times[at++].push_back(static_cast<double>(nanoseconds) * 1e-6);
     when_run = {};
   };
-  const auto bound = bind_inputs(*plan->graph, inputs);
+  const auto bound = in_host_memory(session.engine(), bind_inputs(*plan->graph, inputs));
   std::vector<Datum> outputs;
   session.run(bound, outputs, {});
   for (size_t run = 0; run < runs; ++run) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "vernier/base/threads.h"
+#include "vernier/engine/engine_device.h"
 #include "vernier/engine/session.h"
 #include "vernier/exec/bind_inputs.h"
 
@@ -21,7 +22,7 @@ double throughput(const std::shared_ptr<const Engine>& engine, const NamedData& 
   const auto serve = [&](size_t index) {
     try {
       Session session(engine, threads);
-      const auto bound = bind_inputs(engine->graph(), inputs);
+      const auto bound = in_host_memory(*engine, bind_inputs(engine->graph(), inputs));
       std::vector<Datum> outputs;
       session.run(bound, outputs, {});
       ++ready;

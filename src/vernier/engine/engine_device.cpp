@@ -1,5 +1,7 @@
 #include "vernier/engine/engine_device.h"
 
+#include <algorithm>
+
 #include "vernier/exec/device/host_device.h"
 
 namespace vernier {
@@ -43,6 +45,18 @@ std::optional<EngineDevice> device_reaching(const Engine& engine, const void* ad
     if (each.device->reaches(address, 1)) return each;
   }
   return std::nullopt;
+}
+
+std::vector<Datum> in_host_memory(const Engine& engine, std::vector<Datum> inputs) {
+  Device& device = *preferred_device(engine).device;
+  for (Datum& each : inputs) {
+    if (!each.is_tensor() || each.tensor.type() == ElementType::kString) continue;
+    const auto memory = device.host_memory(each.tensor.byte_size());
+    if (memory == nullptr) continue;
+    std::ranges::copy(each.tensor.bytes(), memory.get());
+    each.tensor = Tensor::borrow(each.tensor.type(), each.tensor.dims(), memory.get(), memory);
+  }
+  return inputs;
 }
 
 }  // namespace vernier

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "vernier/engine/engine_device.h"
 #include "vernier/engine/model_values.h"
 #include "vernier/engine/quarantine.h"
 #include "vernier/exec/bind_inputs.h"
@@ -35,7 +36,7 @@ std::map<std::string, std::string> EngineRunner::description() {
 std::vector<double> EngineRunner::time(const NamedData& inputs, size_t runs) {
   // Inputs and outputs are bound once, as they are for other runners.
   Session& session = this->session(inputs);
-  const auto bound = bind_inputs(engine()->graph(), inputs);
+  const auto bound = in_host_memory(*engine(), bind_inputs(engine()->graph(), inputs));
   std::vector<Datum> outputs;
   std::vector<double> seconds;
   for (size_t i = 0; i < runs; ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "vernier/base/error.h"
@@ -20,6 +21,9 @@ class Device {
   virtual bool host_visible() const = 0;
   // Aligned to at least 256 bytes; what is in it is not defined. Throws OutOfMemory.
   virtual std::unique_ptr<Buffer> allocate(size_t bytes) = 0;
+  // Memory of the host that copies of the device read and write at once; null where any of it is as good.
+  // The device outlives it. Throws OutOfMemory.
+  virtual std::shared_ptr<std::byte> host_memory(size_t /*bytes*/) { return nullptr; }
   virtual std::unique_ptr<Stream> stream() = 0;
   // A queue of the caller's, made with the library of the device (a CUstream), as a stream. The queue
   // outlives it. Throws unsupported where the device has no such queues.

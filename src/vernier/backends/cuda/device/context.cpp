@@ -1,5 +1,6 @@
 #include "vernier/backends/cuda/device/context.h"
 
+#include <algorithm>
 #include <array>
 
 #include "vernier/base/error.h"
@@ -93,6 +94,13 @@ Context::Place Context::place_of(const void* address) const {
     return Place::kElsewhere;
   if (type == kHostMemory) return Place::kPinned;
   return type == kDeviceMemory && ordinal == ordinal_ ? Place::kGpu : Place::kElsewhere;
+}
+
+std::shared_ptr<std::byte> Context::pinned(size_t bytes) const {
+  void* memory = nullptr;
+  check(api_.allocate_host(&memory, std::max<size_t>(bytes, 1), kPortableMemory), "asking for pinned memory",
+        bytes);
+  return {static_cast<std::byte*>(memory), [this](std::byte* freed) { api_.free_host(freed); }};
 }
 
 void Context::use() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -33,6 +34,9 @@ class Context {
   // elsewhere.
   enum class Place : uint8_t { kGpu, kPinned, kElsewhere };
   Place place_of(const void* address) const;
+  // Pinned memory of the host, which this outlives. The context is that of the calling thread. Throws
+  // OutOfMemory.
+  std::shared_ptr<std::byte> pinned(size_t bytes) const;
   // Makes it the context of the calling thread, which every call of the driver needs. Throws where the device
   // is lost.
   void use() const;

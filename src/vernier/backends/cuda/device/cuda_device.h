@@ -28,6 +28,11 @@ class CudaDevice : public Device {
   const std::string& name() const override { return name_; }
   bool host_visible() const override { return false; }
   std::unique_ptr<Buffer> allocate(size_t bytes) override;
+  // Pinned.
+  std::shared_ptr<std::byte> host_memory(size_t bytes) override {
+    context_.use();
+    return context_.pinned(bytes);
+  }
   std::unique_ptr<Stream> stream() override;
   std::unique_ptr<Stream> adopt(void* queue) override;
   bool reaches(const void* address, size_t bytes) const override;

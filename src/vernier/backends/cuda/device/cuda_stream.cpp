@@ -112,8 +112,8 @@ void CudaStream::copy_to_device(const std::byte* from, DevicePointer to, size_t 
   while (bytes > 0) {
     Staging::Block& block = take(bytes);
     const size_t part = std::min(bytes, block.bytes);
-    copy_bytes(block.memory, from, part);
-    context_.check(context_.api().host_to_device(to, block.memory, part, handle_), "a copy to the GPU");
+    copy_bytes(block.memory.get(), from, part);
+    context_.check(context_.api().host_to_device(to, block.memory.get(), part, handle_), "a copy to the GPU");
     context_.check(context_.api().record_event(block.used, handle_), "recording an event");
     from += part;
     to += part;
@@ -125,7 +125,8 @@ void CudaStream::copy_to_host(DevicePointer from, std::byte* to, size_t bytes) {
   while (bytes > 0) {
     Staging::Block& block = take(bytes);
     const size_t part = std::min(bytes, block.bytes);
-    context_.check(context_.api().device_to_host(block.memory, from, part, handle_), "a copy from the GPU");
+    context_.check(context_.api().device_to_host(block.memory.get(), from, part, handle_),
+                   "a copy from the GPU");
     context_.check(context_.api().record_event(block.used, handle_), "recording an event");
     block.lent = true;
     const std::lock_guard lock(read_backs_mutex_);
@@ -146,7 +147,7 @@ void CudaStream::finish_before(uint64_t value) {
     const std::lock_guard lock(read_backs_mutex_);
     while (!read_backs_.empty() && read_backs_.front().value <= value) {
       const ReadBack& done = read_backs_.front();
-      copy_bytes(static_cast<std::byte*>(done.to), done.block->memory, done.bytes);
+      copy_bytes(static_cast<std::byte*>(done.to), done.block->memory.get(), done.bytes);
       done.block->lent = false;
       read_backs_.pop_front();
     }
@@ -168,7 +169,7 @@ void CudaStream::deliver(const void* address, size_t bytes) {
     const auto* to = static_cast<const std::byte*>(each.to);
     if (to >= begin + bytes || begin >= to + each.bytes) continue;
     context_.check(context_.api().synchronize_event(each.block->used), "waiting for what is read back");
-    copy_bytes(static_cast<std::byte*>(each.to), each.block->memory, each.bytes);
+    copy_bytes(static_cast<std::byte*>(each.to), each.block->memory.get(), each.bytes);
   }
 }
 

@@ -6,18 +6,12 @@
 namespace vernier::cuda {
 
 Staging::~Staging() {
-  for (const auto& block : blocks_) {
-    context_.api().destroy_event(block->used);
-    context_.api().free_host(block->memory);
-  }
+  for (const auto& block : blocks_) context_.api().destroy_event(block->used);
 }
 
 Staging::Block* Staging::make(size_t bytes) {
   auto block = std::make_unique<Block>();
-  void* memory = nullptr;
-  context_.check(context_.api().allocate_host(&memory, bytes, kPortableMemory), "asking for pinned memory",
-                 bytes);
-  block->memory = static_cast<std::byte*>(memory);
+  block->memory = context_.pinned(bytes);
   block->bytes = bytes;
   context_.check(context_.api().create_event(&block->used, kEventWithoutTiming), "making an event");
   total_ += bytes;

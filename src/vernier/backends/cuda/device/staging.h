@@ -1,5 +1,6 @@
 // Pinned memory of the host, through which copies of the caller's memory go: the GPU reads and writes it
-// while the host goes on, and several times as fast.
+// while the host goes on, and several times as fast. Large copies go in parts, so that the GPU copies one
+// while the host copies the next.
 #pragma once
 
 #include <memory>
@@ -12,10 +13,10 @@ namespace vernier::cuda {
 // Blocks that are lent to one copy each. Of one stream, and used as it is: by one thread at a time.
 class Staging {
  public:
-  static constexpr size_t kSmallest = size_t{64} << 10, kLargest = size_t{8} << 20;  // bytes of a block
+  static constexpr size_t kSmallest = size_t{64} << 10, kLargest = size_t{1} << 20;  // bytes of a block
 
   struct Block {
-    std::byte* memory = nullptr;
+    std::shared_ptr<std::byte> memory;
     size_t bytes = 0;
     EventHandle used = nullptr;  // reached when the device is done with it
     bool lent = false;
