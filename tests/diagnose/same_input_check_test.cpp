@@ -95,6 +95,27 @@ TEST(SameInputCheck, FindsNaN) {
   EXPECT_THAT(flagged_nodes(add_to_element("sum", 0, NAN)), ElementsAre("sum"));
 }
 
+// Flushes what is below `least` to zero, and tells whether the check finds that in exponentials of x.
+bool finds_flushing(double least, const std::vector<double>& x) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[4]) -> (%y) {
+    %y: f32[*] = Exp(%x) version 13 @"exponential" from ["exponential"]
+  })");
+  const Plant flush = [&](const Node&, std::span<const Datum* const>, std::vector<Datum>& results) {
+    for (float& each : results[0].tensor.mutable_values<float>()) each = each < least ? 0 : each;
+  };
+  PlantedRunner runner(model, flush);
+  RunnerUnderTest tested(runner, model, nullptr);
+  const NamedData inputs{{"x", Tensor::from_doubles(ElementType::kFloat, {4}, x)}};
+  return !check_on_own_inputs(tested, tested.show(inputs), inputs).flagged_nodes.empty();
+}
+
+TEST(SameInputCheck, SubnormalNumbersBesideOthersMayBeFlushed) {
+  constexpr double kLeastNormal = 0x1p-126;
+  EXPECT_FALSE(finds_flushing(kLeastNormal, {0, -1, -95, -100}));
+  EXPECT_TRUE(finds_flushing(2 * kLeastNormal, {0, -1, -87, -100}));  // exp(-87) is normal
+  EXPECT_TRUE(finds_flushing(kLeastNormal, {-95, -96, -95, -100}));   // nothing is left
+}
+
 // Freedom in NaN excuses no integer.
 TEST(SameInputCheck, AWrongIntegerOfAWindowIsNotExcused) {
   const Model model = parse_graph(R"(graph "g" (%x: i8[1, 1, 4, 4]) -> (%y) {

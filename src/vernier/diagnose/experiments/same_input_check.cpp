@@ -226,14 +226,17 @@ class Walk {
 
   // No contract says what folding made of factors: a small part of an element that is far below the roundings
   // of all others (a factor that has become subnormal) tells of no fault; all of it does (an epsilon that is
-  // lost).
+  // lost), but where it is subnormal, which vectorised exponentials flush.
   static void allow_least(ElementErrors& errors) {
     if (errors.error.empty() || !is_float(errors.value.type())) return;
-    constexpr double kOfAll = 0.01, kOfElement = 1e-3;
+    constexpr double kOfAll = 0.01, kOfElement = 1e-3, kLeastNormal = 0x1p-126;
     const auto values = errors.value.to_doubles();
     const double least = kOfAll * unit_roundoff(ElementType::kFloat) * root_mean_square(values);
-    for (size_t i = 0; i < values.size(); ++i)
-      errors.error[i] = std::max(errors.error[i], std::min(least, kOfElement * std::abs(values[i])));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double size = std::abs(values[i]);
+      const double part = size < kLeastNormal ? size : kOfElement * size;
+      errors.error[i] = std::max(errors.error[i], std::min(least, part));
+    }
   }
 
   // Nodes that are not analysed (loops, say) may err by a part of the whole.
