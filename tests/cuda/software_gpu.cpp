@@ -50,7 +50,7 @@ alignas(16) static float dynamic_memory[16384];
 #define __device__
 #define __global__
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __syncthreads() (all_threads == nullptr ? void() : all_threads->arrive_and_wait())
 template <class T> static T __shfl_xor_sync(unsigned, T x, int mask);
 static float __uint_as_float(unsigned x) { return bit_cast<float>(x); }
@@ -116,6 +116,7 @@ template <class T> static T __shfl_xor_sync(unsigned, T x, int mask) {
 }
 inline f32 neighbour(f32 x, int mask) { return __shfl_xor_sync(0, x, mask); }
 inline f64 neighbour(f64 x, int mask) { return __shfl_xor_sync(0, x, mask); }
+inline f32 power_of_two(f32 x) { return exp2f(x); }
 inline void fetch(void* to, const void* from, bool there) {
   if (there) memcpy(to, from, 16); else memset(to, 0, 16);
 }

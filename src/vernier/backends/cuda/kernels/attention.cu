@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters 
       f32 value = 0;
       for (int part = 0; part < kParts; ++part) value += parts[part * kWidth + at][query];
       if (first_query + query < p.queries && first + at < p.value_size)
-        y[(first_query + query) * p.y_row + first + at] = attended(p, value, totals[query], tops[query]);
+        y[(first_query + query) * p.y_row + first + at] = attended(p, value / totals[query], totals[query], tops[query]);
     }
     __syncthreads();
   }

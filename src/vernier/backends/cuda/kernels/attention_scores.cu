@@ -101,8 +101,8 @@ __device__ inline f32 fold_warp_maximum(f32 x) {
   return x;
 }
 
-__device__ inline T attended(const AttentionParameters& p, f32 value, f32 sum, f32 top) {
+__device__ inline T attended(const AttentionParameters& p, f32 quotient, f32 sum, f32 top) {
   if (top == -infinity()) return narrow<T>(p.without == 1 ? __uint_as_float(0x7fc00000) : 0.0f);
   if (p.without == 2 && sum != sum) return narrow<T>(0.0f);
-  return narrow<T>(value / sum);
+  return narrow<T>(quotient);
 }

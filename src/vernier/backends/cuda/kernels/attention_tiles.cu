@@ -53,14 +53,14 @@ struct Queries {
       for (int tile = 0; tile < TILES; ++tile) top = maximum(top, maximum(scores[tile][half * 2], scores[tile][half * 2 + 1]));
       top = maximum(top, neighbour(top, 1));
       top = maximum(top, neighbour(top, 2));
-      const f32 from = finite_top(top), factor = exp2f((tops[half] - from) * kLog2E);
+      const f32 from = finite_top(top), factor = power_of_two((tops[half] - from) * kLog2E);
       f32 sum = 0;
 #pragma unroll
       for (int tile = 0; tile < TILES; ++tile) {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
           f32& weight = scores[tile][half * 2 + i];
-          weight = exp2f((weight - from) * kLog2E) * kLift;
+          weight = power_of_two((weight - from) * kLog2E) * kLift;
           sum += weight;
         }
       }
@@ -95,19 +95,22 @@ __device__ inline void attend(const AttentionParameters& p, const Reach& reach, 
       multiply_add<T>(scores[tile], queries.words[chunk * 2 + 1], words.at[2], words.at[3]);
     }
   }
-  const bool is_unmasked = !MASKED && !PADDING && !CAP && !p.causal && p.left < 0 && p.right < 0 && first + TILES * 8 <= reach.keys;
+  const auto each_score = [&](const auto& score) {
 #pragma unroll
-  for (int tile = 0; tile < TILES; ++tile) {
+    for (int tile = 0; tile < TILES; ++tile) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (is_unmasked) {
-        scores[tile][i] *= (f32)p.scale;
-        continue;
-      }
-      const int query = first_query + i / 2 * 8 + lane.group, key = first + tile * 8 + lane.place * 2 + i % 2;
-      scores[tile][i] = masked_score(p, reach, scores[tile][i], mask_at, query, key);
+      for (int i = 0; i < 4; ++i) scores[tile][i] = score(scores[tile][i], i / 2 * 8 + lane.group, tile * 8 + lane.place * 2 + i % 2);
     }
-  }
+  };
+  // Queries beyond the last are as good as others: nothing of them is stored.
+  const bool is_unmasked = !MASKED && !PADDING && !CAP && !p.causal && p.left < 0 && p.right < 0;
+  const int left = reach.keys - first;
+  if (is_unmasked && left >= TILES * 8)
+    each_score([&](f32 sum, int, int) { return sum * (f32)p.scale; });
+  else if (is_unmasked)
+    each_score([&](f32 sum, int, int key) { return key < left ? sum * (f32)p.scale : -infinity(); });
+  else
+    each_score([&](f32 sum, int query, int key) { return masked_score(p, reach, sum, mask_at, first_query + query, first + key); });
   queries.weigh(scores);
 #pragma unroll
   for (int tile = 0; tile < TILES; tile += 2) {

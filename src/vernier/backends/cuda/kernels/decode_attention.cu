@@ -90,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters 
         for (int part = 0; part < kParts; ++part) value += parts[part * WIDTH * PACK + i];
         if (p.splits == 1) {
           T* y = (T*)p.y + entry * p.y_batch + head * p.y_head + query * p.y_row;
-          y[first + i] = attended(p, value, totals[row], tops[row]);
+          y[first + i] = attended(p, value / totals[row], totals[row], tops[row]);
         } else {
           const i64 result = ((i64)entry * p.heads + head) * p.queries + query;
           f32* partial = (f32*)p.partials + (result * p.splits + split) * (p.value_size + 2);

@@ -15,6 +15,6 @@ extern "C" __global__ void run(const AttentionParameters p) {
       sum += partial[1] * factor;
       value += partial[2 + column] * factor;
     }
-    y[column] = attended(p, value, sum, top);
+    y[column] = attended(p, value / sum, sum, top);
   }
 }

@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionPara
     }
     Pack<T, 8> results;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) results.at[i] = attended(p, joined[i], sum, top);
+    for (int i = 0; i < 8; ++i) results.at[i] = attended(p, joined[i] / sum, sum, top);
     *(Pack<T, 8>*)(y + query * p.y_row + column) = results;
   }
 }

@@ -8,8 +8,21 @@ constexpr int kKeyPacks = Q_CHUNKS * 4, kValuePacks = V_BLOCKS * 8, kStage = KEY
 __device__ inline int key_pack(int row, int pack) { return row * kKeyPacks + (Q_CHUNKS % 2 ? pack : pack ^ (row & 1) * 4); }
 __device__ inline int value_pack(int row, int pack) { return KEYS * kKeyPacks + row * kValuePacks + (pack ^ (row & 6)); }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionParameters p) {
-  constexpr int kRows = 16 * WARPS, kThreads = 32 * WARPS;
+constexpr int kThreads = 32 * WARPS;
+
+// Has KEYS rows of PACKS packs come from row `first` on, zeros where there are no more, and beyond `size` elements.
+template <int PACKS, class Place> __device__ inline void fetch_rows(const T* from, i64 stride, int size, int first, int rows, Words* to, const Place& place) {
+#pragma unroll
+  for (int i = 0; i < (KEYS * PACKS + kThreads - 1) / kThreads; ++i) {
+    const int at = (int)threadIdx.x + i * kThreads, row = at / PACKS, pack = at % PACKS;
+    if (KEYS * PACKS % kThreads != 0 && at >= KEYS * PACKS) break;
+    const bool there = first + row < rows && pack * 8 < size;
+    fetch(to + place(row, pack), from + (there ? (first + row) * stride + pack * 8 : 0), there);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(WARPS * 32, V_BLOCKS == 1 ? 3 : 1) run(const AttentionParameters p) {
+  constexpr int kRows = 16 * WARPS;
   const Lane lane;
   const int query_tiles = (p.queries + kRows - 1) / kRows, block_query = blockIdx.x % query_tiles * kRows;
   const int head = blockIdx.x / query_tiles % p.heads, entry = blockIdx.x / query_tiles / p.heads;
@@ -24,16 +37,8 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionPara
   const Reach reach = reach_of(p, entry);
   const int begin = first_key(p, reach, block_query) / KEYS * KEYS, end = end_of_keys(p, reach, block_query + kRows);
   const auto fetch_stage = [&](int first, Words* stage) {
-    for (int at = threadIdx.x; at < KEYS * kKeyPacks; at += kThreads) {
-      const int row = at / kKeyPacks, pack = at % kKeyPacks;
-      const bool there = first + row < reach.keys && pack * 8 < p.head_size;
-      fetch(stage + key_pack(row, pack), there ? k + (first + row) * p.k_row + pack * 8 : k, there);
-    }
-    for (int at = threadIdx.x; at < KEYS * kValuePacks; at += kThreads) {
-      const int row = at / kValuePacks, pack = at % kValuePacks;
-      const bool there = first + row < reach.keys && pack * 8 < p.value_size;
-      fetch(stage + value_pack(row, pack), there ? v + (first + row) * p.v_row + pack * 8 : v, there);
-    }
+    fetch_rows<kKeyPacks>(k, p.k_row, p.head_size, first, reach.keys, stage, key_pack);
+    fetch_rows<kValuePacks>(v, p.v_row, p.value_size, first, reach.keys, stage, value_pack);
   };
   if (begin < end) fetch_stage(begin, tiles);
   end_fetches();
@@ -43,9 +48,15 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionPara
     wait_for_fetches_before();
     __syncthreads();
     const Words* stage = tiles + number % 2 * kStage;
-    attend<KEYS / 8>(
-        p, reach, queries, mask_at, first_query, first, lane, [&](int row, int i) { return stage[key_pack(row, i / 8)]; },
-        [&](int row, int column) { return stage[value_pack(row, column / 8)]; });
+    const auto keys = [&](int row, int i) { return stage[key_pack(row, i / 8)]; };
+    const auto values = [&](int row, int column) { return stage[value_pack(row, column / 8)]; };
+    // Warps beyond the last query only bring keys, and of what is left after whole tiles only few are attended to.
+    if (first_query < p.queries) {
+      if (end - first > 16)
+        attend<KEYS / 8>(p, reach, queries, mask_at, first_query, first, lane, keys, values);
+      else
+        attend<2>(p, reach, queries, mask_at, first_query, first, lane, keys, values);
+    }
     __syncthreads();
   }
 
@@ -55,13 +66,14 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionPara
     const int query = first_query + half * 8 + lane.group;
     const f32 top = maximum(sink_of(p, head), queries.tops[half]), from = finite_top(top), factor = expf(queries.tops[half] - from);
     const f32 sum = sink_weight(p, head, from) * kLift + queries.sum_of(half) * factor;
+    const f32 share = factor / sum;  // one division for all of a row
 #pragma unroll
     for (int pack = 0; pack < V_BLOCKS * 2; ++pack) {
       const int column = pack / 2 * 64 + (lane.place * 2 + pack % 2) * 8;
       if (query >= p.queries || column >= p.value_size) continue;
       Pack<T, 8> results;
 #pragma unroll
-      for (int i = 0; i < 8; ++i) results.at[i] = attended(p, queries.values[pack / 2 * 8 + i][half * 2 + pack % 2] * factor, sum, top);
+      for (int i = 0; i < 8; ++i) results.at[i] = attended(p, queries.values[pack / 2 * 8 + i][half * 2 + pack % 2] * share, sum, top);
       *(Pack<T, 8>*)(y + query * p.y_row + column) = results;
     }
   }
