@@ -24,7 +24,7 @@ EngineDevice host_of_engine();
 EngineDevice find_device(const Engine& engine, std::string_view name);
 // The accelerator that reaches this address; nothing if none does.
 std::optional<EngineDevice> device_reaching(const Engine& engine, const void* address);
-// What a program gives that runs an engine again and again: the same values, those of tensors in memory of
+// For a program that runs an engine again and again: gives the same values, those of tensors in memory of
 // the host from which the preferred device copies at once (Device::host_memory).
 std::vector<Datum> in_host_memory(const Engine& engine, std::vector<Datum> inputs);
 
