@@ -302,9 +302,10 @@ SoftwareGpu reset_software_gpu() {
     *static_cast<PlaceOfThread* (**)()>(dlsym(library, "place_of_thread")) = place_of_thread;
     return kSuccess;
   };
-  gpu.driver.find_function = [](FunctionHandle* function, ModuleHandle module, const char*) {
+  gpu.driver.find_function = [](FunctionHandle* function, ModuleHandle module, const char* name) {
+    constexpr Status kNotFound = 500;
     *function = reinterpret_cast<FunctionHandle>(module);
-    return kSuccess;
+    return dlsym(reinterpret_cast<void*>(module), name) != nullptr ? kSuccess : kNotFound;
   };
   gpu.driver.launch = launch;
   gpu.nvrtc.create = [](ProgramHandle* handle, const char* source, const char*, int, const char* const*,

@@ -21,6 +21,7 @@ template <int PACKS, class Place> __device__ inline void fetch_rows(const T* fro
   }
 }
 
+// Three blocks to a multiprocessor have all registers.
 extern "C" __global__ void __launch_bounds__(WARPS * 32, V_BLOCKS == 1 ? 3 : 1) run(const AttentionParameters p) {
   constexpr int kRows = 16 * WARPS;
   const Lane lane;
