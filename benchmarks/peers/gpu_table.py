@@ -2,7 +2,7 @@
 """Times Vernier, torch and ONNX Runtime on one GPU, network by network: gpu_table.py --vernier PROGRAM [--networks resnet50 …] FOLDER
 
 FOLDER has the skeletons with their weights (resnet50.ts/model.onnx, …; fill_weights.py of ../shared makes them). Torch runs networks of the same
-architecture with weights of its own (torch_cuda.py), eagerly and compiled, and ONNX Runtime, where its CUDA provider is, the same files
+architecture with weights of its own (torch_cuda.py), eagerly and compiled, and with --onnxruntime its CUDA provider runs the same files
 (onnxruntime_cuda.py: the better of its two ways). All take inputs from the host and give the result back there.
 Prints a row of a Markdown table as soon as it is known: medians in ms, by how much Vernier is ahead, and the error of its outputs against the
 reference without rounding (relative L2, at batch 1). A batch beyond --verified is built without the verdict, because the reference takes long.
@@ -35,7 +35,9 @@ def onnxruntime_times(arguments, network):
     """Maps (precision, batch) to ms."""
     times = {}
     precisions = [TORCH_NAMES[name] for name in arguments.precisions if name != "bf16"]
-    for batch in arguments.batches if arguments.onnxruntime and precisions else ():
+    if not arguments.onnxruntime or not precisions:
+        return times
+    for batch in arguments.batches:
         command = [sys.executable, pathlib.Path(__file__).with_name("onnxruntime_cuda.py"), model_of(arguments, network), "--precisions", *precisions,
                    "--shapes", shapes_of(network, batch)]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=arguments.seconds)
@@ -72,7 +74,7 @@ class Vernier:
         return json.loads(path.read_text())
 
     def error(self):
-        self.report("build", *self.options, "-o", self.engine)
+        self.report("build", *self.options, "--no-verify", "-o", self.engine)  # the rows have verdicts
         compared = self.report("run", "--reference=ideal", "--engine", self.engine, "--seed", "1")["comparisons"]
         return max(tensor["metrics"]["relative_l2"] for comparison in compared for tensor in comparison["tensors"])
 

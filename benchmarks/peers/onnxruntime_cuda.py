@@ -36,14 +36,21 @@ def drawn(given, draw):
     return draw.standard_normal(given.shape).astype(kind) if kind == np.float32 else draw.integers(0, 1000, given.shape).astype(kind)
 
 
+def session_on_gpu(path, **options):
+    session = onnxruntime.InferenceSession(path, providers=[("CUDAExecutionProvider", {"use_tf32": "0", **options})])
+    if session.get_providers()[0] != "CUDAExecutionProvider":
+        raise RuntimeError("the CUDA provider does not load, and the CPU would be timed")
+    return session
+
+
 def by_run(path):
-    session = onnxruntime.InferenceSession(path, providers=[("CUDAExecutionProvider", {"use_tf32": "0"})])
+    session = session_on_gpu(path)
     inputs = {each.name: drawn(each, np.random.default_rng(1)) for each in session.get_inputs()}
     return lambda: session.run(None, inputs)
 
 
 def by_graph(path):
-    session = onnxruntime.InferenceSession(path, providers=[("CUDAExecutionProvider", {"use_tf32": "0", "enable_cuda_graph": "1"})])
+    session = session_on_gpu(path, enable_cuda_graph="1")
     binding, inputs = session.io_binding(), []
     for each in session.get_inputs():
         array = drawn(each, np.random.default_rng(1))
