@@ -125,6 +125,17 @@ INSTANTIATE_TEST_SUITE_P(
              {},
              false,
              {},
+        // Float has no squares of these, nor their sum.
+        Case{
+            .inputs = "%a: bf16[1,16]",
+            .line = "%y: bf16[1,16] = RMSNormalization(%a, %s)",
+            .constants =
+                "const %s = bf16[16] hex\"803f803f803f803f803f803f803f803f803f803f803f803f803f803f803f803f\"",
+            .given = {{0, std::vector<int64_t>(16, int64_t{1} << 62)}}},
+        Case{.inputs = "%a: f16[2,24], %s: f16[24]",
+             .line = "%y: f16[2,24] = LayerNormalization(%a, %s) {epsilon = float 1e-12}",
+             .given = {{0, std::vector<int64_t>(48, 3)}},
+             .exact = true},
              "%u, %y"}));
 
 // Attention by products of matrix units: its sizes need not be those of tiles.

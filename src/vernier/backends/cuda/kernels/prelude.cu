@@ -15,6 +15,7 @@ template <class F, class T> __device__ inline T fold_block(T x, T* shared) {
   const int thread = threadIdx.x;
   if (blockDim.x >= 32) {
     for (int mask = 16; mask > 0; mask /= 2) x = F::of(x, (T)__shfl_xor_sync(0xffffffffu, x, mask));
+    if (blockDim.x == 32) return x;
     __syncthreads();
     if (thread % 32 == 0) shared[thread / 32] = x;
     __syncthreads();

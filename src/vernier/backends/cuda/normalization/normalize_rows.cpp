@@ -39,7 +39,7 @@ class RowNormalization {
     const EmittedPointwise chain = emit_elements(request_, program(), result_);
     auto kernel = std::make_unique<CudaKernel>(request_, "normalize");
     kernel->contract = blocked_contract(computed_, y_.element);
-    kernel->contract.accumulated = ElementType::kDouble;
+    if (!is_in_float()) kernel->contract.accumulated = ElementType::kDouble;
     kernel->contract.approximate = chain.approximate;
     kernel->contract.rounds_between = ops::is_group(request_.node);
     launch(*kernel, chain);
@@ -131,6 +131,14 @@ class RowNormalization {
     return program;
   }
 
+  // Statistics of 16-bit elements are kept in float, in which sums of so many of them that are equal are
+  // exact.
+  bool is_in_float() const {
+    constexpr int64_t kLongestExact = 8192;
+    return element_size(y_.element) == sizeof(uint16_t) && computed_ == ElementType::kFloat &&
+           length_ <= kLongestExact;
+  }
+
   // Few rows are each shared by as many threads as there are packs; of many, a thread takes several packs.
   void launch(CudaKernel& kernel, const EmittedPointwise& chain) const {
     constexpr int64_t kManyRows = 512, kPacks = 4, kMostKept = 8, kWarp = 32, kMostThreads = 1024;
@@ -151,7 +159,9 @@ class RowNormalization {
                                          {"PARAMETER", type(parameter_)},
                                          {"ACC", type(computed_)},
                                          {"CENTRED", places_.centred ? "1" : "0"},
+                                         {"IN_FLOAT", is_in_float() ? "1" : "0"},
                                          {"N", std::to_string(width)},
+                                         {"THREADS", std::to_string(grid.threads)},
                                          {"PACKS", std::to_string(kept > kMostKept ? 0 : kept)}});
     source.body = chain.source.body + source.body;
     kernel.launch(std::move(source), grid, parameters, {}, {});
