@@ -28,6 +28,16 @@ class CublasLtTest : public testing::Test {
     model_ = one_node(inputs, line);
     return lt_product(*known_request(*model_.graph->nodes().back()), reason_);
   }
+  std::optional<LtProduct> group(const std::string& inputs, const std::vector<std::string>& lines) {
+    model_ = one_group(inputs, lines, "matmul");
+    return lt_product(*known_request(*model_.graph->nodes().back()), reason_);
+  }
+  // Whether the second of these nodes can follow the first.
+  bool follows(const std::string& inputs, const std::string& line, const std::string& next) {
+    const Model model = nodes(inputs, {line, next});
+    const auto& both = model.graph->nodes();
+    return can_follow_product(*both.front(), *both.back(), *both.front()->output(0));
+  }
   std::unique_ptr<CudaKernel> make(CublasLt& cublaslt, const std::string& inputs, const std::string& line) {
     model_ = one_node(inputs, line);
     return make_library_product(*known_request(*model_.graph->nodes().back()), cublaslt, reason_);
@@ -98,6 +108,39 @@ TEST_F(CublasLtTest, SumsOf16BitsAreNeitherScaledNorAddedTo) {
     EXPECT_FALSE(asked("%x: " + type + "[1,5,2,2], %w: " + type + "[7,5,1,1], %b: " + type + "[7]",
                        "%y: " + type + "[1,7,2,2] = Conv(%x, %w, %b)"));
   }
+}
+
+TEST_F(CublasLtTest, AnElementForEachColumnIsAddedInAGroup) {
+  const std::string inputs = "%c: f16[7], %a: f16[2,3,5], %b: f16[5,7]",
+                    product = "%p: f16[2,3,7] = MatMul(%a, %b)";
+  const auto made = group(inputs, {product, "%y: f16[2,3,7] = Add(%c, %p)"});
+  ASSERT_TRUE(made) << reason_;
+  EXPECT_EQ(made->addend, Addend::kEpilogue);
+  const auto& read = ops::body(*model_.graph->nodes().back()).inputs;
+  EXPECT_EQ(read.at(made->addend_input)->name, "c");
+  EXPECT_EQ(read.at(made->right_input)->name, "a");
+  EXPECT_EQ(read.at(made->left_input)->name, "b");
+  EXPECT_FALSE(group(inputs, {product, "%y: f16[2,3,7] = Mul(%c, %p)"}));
+  EXPECT_THAT(reason_, HasSubstr("no group but"));
+  EXPECT_FALSE(
+      group("%a: f16[2,3,5], %b: f16[5,7], %c: f16[3,7]", {product, "%y: f16[2,3,7] = Add(%p, %c)"}));
+  EXPECT_THAT(reason_, HasSubstr("one element for each column"));
+}
+
+TEST_F(CublasLtTest, GroupsAreMadeOfProductsAndAnElementForEachColumn) {
+  const std::string
+      inputs =
+          "%a: f16[2,3,5], %b: f16[5,7], %v: f16[2,5,7], %c: f16[7], %r: f16[1,7], %m: f16[3,7], %s: f16[1]",
+      product = "%p: f16[2,3,7] = MatMul(%a, %b)";
+  EXPECT_TRUE(follows(inputs, product, "%y: f16[2,3,7] = Add(%p, %c)"));
+  EXPECT_TRUE(follows(inputs, product, "%y: f16[2,3,7] = Add(%r, %p)"));
+  EXPECT_FALSE(follows(inputs, product, "%y: f16[2,3,7] = Add(%p, %p)"));
+  EXPECT_FALSE(follows(inputs, product, "%y: f16[2,3,7] = Add(%p, %m)"));
+  EXPECT_FALSE(follows(inputs, product, "%y: f16[2,3,7] = Add(%p, %s)"));
+  EXPECT_FALSE(follows(inputs, product, "%y: f16[2,3,7] = Mul(%p, %c)"));
+  EXPECT_FALSE(follows(inputs, "%p: f16[2,3,7] = MatMul(%a, %v)", "%y: f16[2,3,7] = Add(%p, %c)"));
+  EXPECT_FALSE(follows("%a: f64[3,5], %b: f64[5,7], %c: f64[7]", "%p: f64[3,7] = MatMul(%a, %b)",
+                       "%y: f64[3,7] = Add(%p, %c)"));
 }
 
 TEST_F(CublasLtTest, WhatIsNoProductOfMatricesIsLeft) {
@@ -285,6 +328,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"%a: f32[3,5], %b: f32[5,7], %c: f32[]", "%y: f32[3,7] = Gemm(%a, %b, %c)"},
         Case{"%a: f32[3,5], %b: f32[5,1], %c: f32[3,1]", "%y: f32[3,1] = Gemm(%a, %b, %c)"},
         Case{"%a: f32[1,5], %b: f32[5,7], %c: f32[1]", "%y: f32[1,7] = Gemm(%a, %b, %c)"},
+        Case{.inputs = "%a: f32[2,3,5], %b: f32[5,7], %c: f32[7]",
+             .line = "%p: f32[2,3,7] = MatMul(%a, %b)",
+             .followed = {"%y: f32[2,3,7] = Add(%p, %c)"},
+             .kind = "matmul"},
+        Case{.inputs = "%c: f16[1,7], %a: f16[3,5], %b: f16[5,7]",
+             .line = "%p: f16[3,7] = MatMul(%a, %b)",
+             .followed = {"%y: f16[3,7] = Add(%c, %p)"},
+             .kind = "matmul"},
         Case{"%x: f32[2,5,3,3], %w: f32[7,5,1,1]", "%y: f32[2,7,3,3] = Conv(%x, %w)"},
         Case{"%x: f16[2,5,3,3], %w: f16[7,5,1,1]", "%y: f16[2,7,3,3] = Conv(%x, %w)"},
         Case{"%x: f32[2,5,3,3], %w: f32[7,5,1,1], %b: f32[7]", "%y: f32[2,7,3,3] = Conv(%x, %w, %b)"},

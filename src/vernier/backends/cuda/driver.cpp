@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "vernier/backends/cuda/contractions/weight_order.h"
+#include "vernier/backends/cuda/cublaslt/lt_product.h"
 #include "vernier/backends/cuda/cuda_backend.h"
 #include "vernier/backends/cuda/normalization/normalize_rows.h"
 #include "vernier/backends/cuda/pointwise/layouts.h"
@@ -29,6 +30,10 @@ Gpu& gpu_of(const CudaOptions& options) {
   return *gpu;
 }
 
+bool can_follow(const Node& anchor, const Node& next, const Value& chain) {
+  return can_follow_product(anchor, next, chain) || can_follow_convolution(anchor, next, chain);
+}
+
 class CudaDriver : public Driver {
  public:
   explicit CudaDriver(CudaOptions options) : options_(std::move(options)), gpu_(gpu_of(options_)) {}
@@ -49,7 +54,7 @@ class CudaDriver : public Driver {
     return {.computes_groups = true,
             .is_pointwise = is_pointwise,
             .ends_chain = normalizes_rows,
-            .can_follow = can_follow_convolution,
+            .can_follow = can_follow,
             .unfolds_patches = true};
   }
   const std::set<std::string>& tactic_names() const override { return tactics_; }

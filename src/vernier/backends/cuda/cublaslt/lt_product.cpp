@@ -1,5 +1,7 @@
 #include "vernier/backends/cuda/cublaslt/lt_product.h"
 
+#include "vernier/backends/shared/epilogue.h"
+#include "vernier/ops/group.h"
 #include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cuda {
@@ -74,6 +76,10 @@ Addend addend_of(const KernelRequest& request, const LtProduct& joined) {
   return Addend::kSpread;
 }
 
+bool multiplies_type(ElementType type) {
+  return type == ElementType::kFloat || type == ElementType::kFloat16 || type == ElementType::kBFloat16;
+}
+
 bool is_served(const KernelRequest& request, std::string& reason) {
   const auto is_plain = [](const auto& operand) { return !operand || operand->layout == Layout::kPlain; };
   if (!std::all_of(request.inputs.begin(), request.inputs.end(), is_plain) ||
@@ -82,13 +88,40 @@ bool is_served(const KernelRequest& request, std::string& reason) {
     return false;
   }
   const ElementType type = request.in(0).element;
-  bool serves =
-      type == ElementType::kFloat || type == ElementType::kFloat16 || type == ElementType::kBFloat16;
+  bool serves = multiplies_type(type);
   for (const auto& input : request.inputs)
     serves = serves && (!input || (input->element == type && input->size() > 0));
   if (serves && request.out().element == type) return true;
   reason = fmt::format("cuBLASLt is not asked for products of {}", element_type_short_name(type));
   return false;
+}
+
+bool is_for_columns(const Dims& addend, int64_t columns) {
+  return columns > 1 && !addend.empty() && addend.back() == columns && element_count(addend) == columns;
+}
+
+// A MatMul and what is added to its columns.
+std::optional<LtProduct> group_product(const KernelRequest& request, std::string& reason) {
+  const bool multiplies = ops::group_kind(request.node) == "matmul";
+  const auto fused = multiplies ? parse_fused(request, reason) : std::nullopt;
+  if (!fused || fused->anchor->op != "MatMul" || fused->post_ops.size() != 1 ||
+      fused->post_ops[0].kind != PostOp::Kind::kAdd) {
+    reason = "cuBLASLt is asked for no group but a MatMul and an addend";
+    return std::nullopt;
+  }
+  const auto right = static_cast<size_t>(fused->inputs[0]), left = static_cast<size_t>(fused->inputs[1]),
+             addend = static_cast<size_t>(fused->post_ops[0].operand);
+  const auto product = matmul_of(request.in(right).dims, request.in(left).dims, reason);
+  if (!product) return std::nullopt;
+  auto asked = lt_product(*product, request.out().element, reason);
+  if (!asked) return std::nullopt;
+  if (asked->batch != 1 || !is_for_columns(request.in(addend).dims, product->parameters.n)) {
+    reason = "cuBLASLt adds to a matrix one element for each column";
+    return std::nullopt;
+  }
+  asked->left_input = left, asked->right_input = right, asked->addend_input = addend;
+  asked->addend = Addend::kEpilogue;
+  return asked;
 }
 
 }  // namespace
@@ -108,6 +141,7 @@ std::optional<LtProduct> lt_product(const Product& product, ElementType element,
 
 std::optional<LtProduct> lt_product(const KernelRequest& request, std::string& reason) {
   if (!is_served(request, reason)) return std::nullopt;
+  if (ops::is_group(request.node)) return group_product(request, reason);
   const bool convolves = request.node.op == "Conv";
   const auto product = convolves ? pixels_of(request, reason) : product_of(request, reason);
   if (!product) return std::nullopt;
@@ -130,6 +164,21 @@ std::optional<LtProduct> lt_product(const KernelRequest& request, std::string& r
     return std::nullopt;
   }
   return made;
+}
+
+bool can_follow_product(const Node& anchor, const Node& next, const Value& chain) {
+  if (anchor.op != "MatMul" || chain.producer() != &anchor || !next.domain.empty() || next.op != "Add")
+    return false;
+  const Value* addend = next.input(next.input(0) == &chain ? 1 : 0);
+  const auto dims_of = [](const Value& value) {
+    return value.type.is_tensor() && value.type.tensor.shape ? to_dims(*value.type.tensor.shape)
+                                                             : std::nullopt;
+  };
+  const auto dims = dims_of(*addend), factor = dims_of(*anchor.input(1));
+  const ElementType type = chain.type.tensor.element;
+  return multiplies_type(type) && addend->type.tensor.element == type &&
+         next.output(0)->type.tensor.element == type && dims && factor && factor->size() == 2 &&
+         is_for_columns(*dims, factor->back());
 }
 
 }  // namespace vernier::cuda

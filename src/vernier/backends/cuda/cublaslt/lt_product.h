@@ -12,8 +12,7 @@ struct LtMatrix {
   bool operator==(const LtMatrix&) const = default;
 };
 
-// How an addend, input 2, meets the products of floats. Those of 16 bits take none: they would be rounded
-// twice.
+// How an addend meets the products. Those of 16 bits take none but in a group, which the model rounds twice.
 enum class Addend : uint8_t {
   kNone,
   kEpilogue,  // an element for each row of the result
@@ -27,7 +26,7 @@ struct LtProduct {
   ElementType element = ElementType::kUndefined;
   LtMatrix left, right, result;
   bool transpose_left = false, transpose_right = false;
-  size_t left_input = 1, right_input = 0;
+  size_t left_input = 1, right_input = 0, addend_input = 2;
   int64_t batch = 1;
   float alpha = 1, beta = 0;
   Addend addend = Addend::kNone;
@@ -38,8 +37,12 @@ struct LtProduct {
 // Without scales and addends, of factors of this type. Nothing, with `reason`, for batches without one step.
 std::optional<LtProduct> lt_product(const Product& product, ElementType element, std::string& reason);
 
-// Describes a MatMul, a Gemm, or a Conv of kernel size 1 and stride 1. Gives nothing, with `reason`, for what
-// cuBLASLt is not asked for.
+// Describes a MatMul, a Gemm, a Conv of kernel size 1 and stride 1, or a group of a MatMul and the addend of
+// its columns. Gives nothing, with `reason`, for what cuBLASLt is not asked for.
 std::optional<LtProduct> lt_product(const KernelRequest& request, std::string& reason);
+
+// Whether `next`, which reads `chain`, can follow in the kernel of `anchor`, a product: for the pass that
+// makes the groups.
+bool can_follow_product(const Node& anchor, const Node& next, const Value& chain);
 
 }  // namespace vernier::cuda

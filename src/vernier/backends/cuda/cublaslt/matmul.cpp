@@ -2,6 +2,7 @@
 
 #include "vernier/backends/cuda/cublaslt/lt_multiplication.h"
 #include "vernier/backends/cuda/movement/strided_copy.h"
+#include "vernier/ops/group.h"
 #include "vernier/ops/tf32.h"
 
 namespace vernier::cuda {
@@ -43,6 +44,8 @@ LtMatmul::LtMatmul(const KernelRequest& request, const LtProduct& asked, CublasL
                library, handle) {
   name = asked.tf32 ? "cublaslt:tf32" : "cublaslt:product";
   contract = library_contract(asked.element, asked.tf32);
+  // Some ways round a sum to 16 bits before they add to it, and nothing tells which.
+  contract.rounds_between = ops::is_group(request.node) && asked.element != ElementType::kFloat;
 }
 
 bool LtMatmul::spread(std::string& reason) {
@@ -76,11 +79,11 @@ void LtMatmul::multiply(const KernelArguments& arguments, StreamHandle stream) c
   std::unique_lock lock(bias_mutex_, std::defer_lock);
   if (asked_.addend == Addend::kEpilogue) {
     lock.lock();
-    product_.set_bias(arguments.inputs[2]);
+    product_.set_bias(arguments.inputs[asked_.addend_input]);
   }
   void* result = arguments.outputs[0];
   const bool adds = asked_.addend == Addend::kMatrix || asked_.addend == Addend::kSpread;
-  const void* addend = asked_.addend == Addend::kMatrix ? arguments.inputs[2] : result;
+  const void* addend = asked_.addend == Addend::kMatrix ? arguments.inputs[asked_.addend_input] : result;
   const float alpha = asked_.alpha, beta = adds ? asked_.beta : 0;
   product_.enqueue(&alpha, &beta,
                    {arguments.inputs[asked_.left_input], arguments.inputs[asked_.right_input], addend, result,
@@ -95,11 +98,16 @@ void LtMatmul::run(const KernelArguments& arguments) const {
   stream->enqueue([&](StreamHandle handle) { multiply(arguments, handle); });
 }
 
+// The node itself, or the first one of a group.
+const Node& multiplying(const Node& node) {
+  return ops::is_group(node) ? *ops::body(node).nodes().front() : node;
+}
+
 // Without a way yet. Null, with `reason`, for what cuBLASLt is not asked for.
 std::unique_ptr<LtMatmul> product_of(const KernelRequest& request, bool tf32, CublasLt& library,
                                      std::string& reason) {
-  const std::string& op = request.node.op;
-  if (!request.node.domain.empty() || (op != "MatMul" && op != "Gemm" && op != "Conv")) {
+  const Node& node = multiplying(request.node);
+  if (!node.domain.empty() || (node.op != "MatMul" && node.op != "Gemm" && node.op != "Conv")) {
     reason = "cuBLASLt multiplies matrices only";
     return nullptr;
   }
@@ -112,7 +120,8 @@ std::unique_ptr<LtMatmul> product_of(const KernelRequest& request, bool tf32, Cu
 
 // Whether factors are rounded to TF32, in the order in which that is tried.
 std::vector<bool> ways_of_factors(const KernelRequest& request) {
-  const bool may_round = ops::may_round_to_tf32(request.node) && request.out().element == ElementType::kFloat;
+  const bool may_round =
+      ops::may_round_to_tf32(multiplying(request.node)) && request.out().element == ElementType::kFloat;
   return may_round ? std::vector<bool>{true, false} : std::vector<bool>{false};
 }
 
