@@ -73,6 +73,9 @@ template <class T> struct Narrow { template <class S> static T of(S x) { return 
 template <> struct Narrow<f16> { static f16 of(f64 x) { return {bit_cast<u16>(vernier::Float16(x))}; } };
 template <> struct Narrow<bf16> { static bf16 of(f64 x) { return {bit_cast<u16>(vernier::BFloat16(x))}; } };
 template <class T, class S> inline T narrow(S x) { return Narrow<T>::of(x); }
+constexpr f32 kLog2E = 1.44269504f;
+inline f32 power_of_two(f32 x) { return exp2f(x); }
+inline f32 reciprocal(f32 x) { return 1 / x; }
 )";
 
 // This replaces warp.cu: each warp exchanges words between its threads, and each thread sums its own results
@@ -116,7 +119,7 @@ template <class T> static T __shfl_xor_sync(unsigned, T x, int mask) {
 }
 inline f32 neighbour(f32 x, int mask) { return __shfl_xor_sync(0, x, mask); }
 inline f64 neighbour(f64 x, int mask) { return __shfl_xor_sync(0, x, mask); }
-inline f32 power_of_two(f32 x) { return exp2f(x); }
+inline f32 normal_power_of_two(f32 x) { return power_of_two(x); }
 inline void fetch(void* to, const void* from, bool there) {
   if (there) memcpy(to, from, 16); else memset(to, 0, 16);
 }

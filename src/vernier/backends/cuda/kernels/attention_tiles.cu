@@ -3,8 +3,6 @@
 // of their own, keys and queries in the same one, so that a thread reads 16 bytes at a time from where they lie: the columns of values are
 // dealt to the tiles of a result likewise.
 constexpr int kWidth = V_BLOCKS * 64, kValueTiles = V_BLOCKS * 8;
-// 2 to the power of what is multiplied by this is e to its power.
-constexpr f32 kLog2E = 1.44269504f;
 // Weights are kept this much larger, so that small ones are no subnormal numbers of f16; the quotient by their sum has no trace of it.
 constexpr f32 kLift = 16384;
 
@@ -53,14 +51,14 @@ struct Queries {
       for (int tile = 0; tile < TILES; ++tile) top = maximum(top, maximum(scores[tile][half * 2], scores[tile][half * 2 + 1]));
       top = maximum(top, neighbour(top, 1));
       top = maximum(top, neighbour(top, 2));
-      const f32 from = finite_top(top), factor = power_of_two((tops[half] - from) * kLog2E);
+      const f32 from = finite_top(top), factor = normal_power_of_two((tops[half] - from) * kLog2E);
       f32 sum = 0;
 #pragma unroll
       for (int tile = 0; tile < TILES; ++tile) {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
           f32& weight = scores[tile][half * 2 + i];
-          weight = power_of_two((weight - from) * kLog2E) * kLift;
+          weight = normal_power_of_two((weight - from) * kLog2E) * kLift;
           sum += weight;
         }
       }

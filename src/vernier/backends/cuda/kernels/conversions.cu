@@ -1,5 +1,5 @@
-// All programs begin with this: types, and conversions between memory and registers, by PTX. Nothing is
-// included.
+// All programs begin with this: types, conversions between memory and registers, and quick functions, by PTX.
+// Nothing is included.
 using namespace vernier::cuda;
 
 typedef signed char i8;
@@ -55,3 +55,18 @@ template <> struct Narrow<bf16> {
   }
 };
 template <class T, class S> __device__ inline T narrow(S x) { return Narrow<T>::of(x); }
+
+// 2 to the power of what is multiplied by this is e to its power.
+constexpr f32 kLog2E = 1.44269504f;
+// At most 2 ulp off.
+__device__ inline f32 power_of_two(f32 x) {
+  f32 power;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+}
+// At most 1 ulp off; 0 below the normal numbers.
+__device__ inline f32 reciprocal(f32 x) {
+  f32 quotient;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(quotient) : "f"(x));
+  return quotient;
+}

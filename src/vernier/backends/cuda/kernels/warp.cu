@@ -22,7 +22,7 @@ __device__ inline f32 maximum(f32 a, f32 b) {
   return larger;
 }
 // 2 to the power of x, at most 2 ulp off; 0 below the normal numbers.
-__device__ inline f32 power_of_two(f32 x) {
+__device__ inline f32 normal_power_of_two(f32 x) {
   f32 power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
   return power;

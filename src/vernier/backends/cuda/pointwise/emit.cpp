@@ -153,7 +153,18 @@ class Emitter {
     if (known.attributes > 0) arguments += ", " + number(each.type, each.alpha);
     if (known.attributes > 1) arguments += ", " + number(each.type, each.beta);
     if (may_fault(each)) arguments += ", fault";
-    return made(id, fmt::format("op_{}({})", each.op, arguments));
+    const bool is_quick = is_quick_in_16_bits(each) && is_rounded_next(id);
+    return made(id, fmt::format("op_{}{}({})", each.op, is_quick ? "16" : "", arguments));
+  }
+
+  // Whether all that reads a value rounds it to 16 bits.
+  bool is_rounded_next(size_t id) const {
+    return std::all_of(program_.begin(), program_.end(), [&](const Instruction& each) {
+      const bool reads = std::find(each.from.begin(), each.from.end(), id) != each.from.end();
+      const bool rounds = each.kind == Kind::kRound || each.kind == Kind::kCast ||
+                          (each.kind == Kind::kStore && each.index != returned_);
+      return !reads || (rounds && (each.to == ElementType::kFloat16 || each.to == ElementType::kBFloat16));
+    });
   }
 
   std::string predicate(size_t id) const {

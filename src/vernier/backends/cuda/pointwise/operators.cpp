@@ -97,4 +97,9 @@ bool is_approximate(const Instruction& each) {
   return each.kind == Kind::kApply && quick.contains(each.op);
 }
 
+bool is_quick_in_16_bits(const Instruction& each) {
+  return each.kind == Kind::kApply && each.type == ElementType::kFloat &&
+         (each.op == "Gelu" || each.op == "GeluTanh" || each.op == "Sigmoid" || each.op == "Swish");
+}
+
 }  // namespace vernier::cuda

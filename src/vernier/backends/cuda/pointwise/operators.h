@@ -17,5 +17,7 @@ const PointwiseOperator& operator_of(const pointwise::Instruction& instruction);
 bool may_fault(const pointwise::Instruction& instruction);
 // Functions of f32 that are not rounded correctly.
 bool is_approximate(const pointwise::Instruction& instruction);
+// Whether it is quicker where its results are rounded to 16 bits next ("Gelu16").
+bool is_quick_in_16_bits(const pointwise::Instruction& instruction);
 
 }  // namespace vernier::cuda
