@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters 
   const T* v = (const T*)p.v + entry * p.v_batch + shared_head * p.v_head;
   const i64 mask_at = entry * p.mask_batch + head * p.mask_head;
   const Reach reach = reach_of(p, entry);
-  const int begin = first_key(p, reach, first_query), end = end_of_keys(p, reach, first_query + QUERIES);
+  const int begin = query_of(p, reach, first_query).first, end = query_of(p, reach, first_query + QUERIES - 1).end;
 
   for (int i = thread; i < QUERIES * p.head_size; i += kThreads) {
     const int row = i / p.head_size, column = i % p.head_size;
@@ -44,7 +44,8 @@ extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters 
     }
     Row row;
 #pragma unroll
-    for (int query = 0; query < QUERIES; ++query) row[query] = masked_score(p, reach, sums[query], mask_at, first_query + query, key);
+    for (int query = 0; query < QUERIES; ++query)
+      row[query] = masked_score(p, reach, sums[query], query_of(p, reach, first_query + query, mask_at), key);
     scores[key] = row;
   }
   __syncthreads();

@@ -24,18 +24,20 @@ __device__ inline Reach reach_of(const AttentionParameters& p, int entry) {
   return reach;
 }
 
-// The keys that queries from the first on may reach, of which some may be forbidden.
-__device__ inline int first_key(const AttentionParameters& p, const Reach& reach, int query) {
-  const int first = query + reach.position - p.left;
-  return p.left < 0 || first < 0 ? 0 : first;
-}
-__device__ inline int end_of_keys(const AttentionParameters& p, const Reach& reach, int queries_end) {
-  const int end = queries_end + reach.position;
-  return p.causal && end < reach.keys ? end : reach.keys;
-}
+// A query of a head: the keys [first, end) that it may attend to as far as their places tell, and where its row of the mask begins.
+struct Query {
+  int number, first, end;
+  i64 mask_at;
+};
 
-__device__ inline bool is_outside(const AttentionParameters& p, int position, int key) {
-  return (p.causal && key > position) || (p.left >= 0 && key < position - p.left) || (p.right >= 0 && key > position + p.right);
+// Queries beyond the last are as the last: nothing of them is stored.
+__device__ inline Query query_of(const AttentionParameters& p, const Reach& reach, int number, i64 mask_at = 0) {
+  if (number >= p.queries) number = p.queries - 1;
+  const int position = number + reach.position, first = p.left < 0 || position < p.left ? 0 : position - p.left;
+  int end = MASKED && p.mask_keys < reach.keys ? p.mask_keys : reach.keys;
+  if (p.causal && position + 1 < end) end = position + 1;
+  if (p.right >= 0 && p.right < end - 1 - position) end = position + p.right + 1;
+  return {number, first, end, mask_at + number * p.mask_row};
 }
 
 // Whether the key is padding: PADDING is 1 where it tells the ends of keys, 2 ends and beginnings, 3 flags of keys, 4 of queries and keys.
@@ -52,28 +54,34 @@ __device__ inline bool is_padding(const AttentionParameters& p, int entry, int q
 }
 #endif
 
+// Gives what the mask says of a query and a key that it may attend to.
+__device__ inline MASK mask_of(const AttentionParameters& p, const Query& query, int key) {
+  const bool reads = MASKED && key >= query.first && key < query.end;
+  return reads ? ((const MASK*)p.mask)[query.mask_at + (i64)key * (int)p.mask_column] : MASK{};
+}
+
 // `sum` is that of the products; minus infinity where the query must not attend to the key.
-__device__ inline f32 masked_score(const AttentionParameters& p, const Reach& reach, f32 sum, i64 mask_at, int query, int key) {
-  if (query >= p.queries || key >= reach.keys || is_outside(p, query + reach.position, key)) return -infinity();
+__device__ inline f32 masked_score(const AttentionParameters& p, const Reach& reach, f32 sum, const Query& query, int key, MASK mask) {
+  bool attends = key >= query.first && key < query.end;
   f32 score = sum * (f32)p.scale;
 #if CAP
   score = (f32)p.cap * tanhf(score / (f32)p.cap);
 #endif
 #if PADDING
-  if (is_padding(p, reach.entry, query, key)) score += (f32)p.filter;
+  if (attends && is_padding(p, reach.entry, query.number, key)) score += (f32)p.filter;
 #endif
-#if MASKED
-  if (key >= p.mask_keys) return -infinity();
-  const MASK mask = ((const MASK*)p.mask)[mask_at + query * p.mask_row + key * p.mask_column];
 #if MASKED == 2
-  if (mask == 0) return -infinity();
-#else
+  attends = attends && mask != 0;
+#elif MASKED
   const f32 bias = (f32)wide(mask);
-  if (bias == -infinity()) return bias;
-  score = score + bias;
+  attends = attends && bias != -infinity();
+  score += bias;
 #endif
-#endif
-  return score;
+  return attends ? score : -infinity();
+}
+
+__device__ inline f32 masked_score(const AttentionParameters& p, const Reach& reach, f32 sum, const Query& query, int key) {
+  return masked_score(p, reach, sum, query, key, mask_of(p, query, key));
 }
 
 // Where nothing may be attended all scores are minus infinity, and their differences none.

@@ -83,7 +83,19 @@ struct Queries {
 template <int TILES, class Keys, class Values>
 __device__ inline void attend(const AttentionParameters& p, const Reach& reach, Queries& queries, i64 mask_at, int first_query, int first,
                               const Lane& lane, const Keys& keys, const Values& values) {
+  const bool may_attend_to_all = query_of(p, reach, first_query + 15).first <= first && first + TILES * 8 <= query_of(p, reach, first_query).end;
+  const bool is_masked = MASKED || PADDING || CAP || !may_attend_to_all;
+  const Query own[2] = {query_of(p, reach, first_query + lane.group, mask_at), query_of(p, reach, first_query + 8 + lane.group, mask_at)};
   f32 scores[TILES][4] = {};
+  MASK masks[TILES][4];  // asked for before the products, which take as long
+  const auto each_score = [&](const auto& use) {
+#pragma unroll
+    for (int tile = 0; tile < TILES; ++tile) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) use(scores[tile][i], masks[tile][i], own[i / 2], first + tile * 8 + lane.place * 2 + i % 2);
+    }
+  };
+  if (MASKED) each_score([&](f32&, MASK& mask, const Query& query, int key) { mask = mask_of(p, query, key); });
 #pragma unroll
   for (int tile = 0; tile < TILES; ++tile) {
 #pragma unroll
@@ -93,22 +105,10 @@ __device__ inline void attend(const AttentionParameters& p, const Reach& reach, 
       multiply_add<T>(scores[tile], queries.words[chunk * 2 + 1], words.at[2], words.at[3]);
     }
   }
-  const auto each_score = [&](const auto& score) {
-#pragma unroll
-    for (int tile = 0; tile < TILES; ++tile) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) scores[tile][i] = score(scores[tile][i], i / 2 * 8 + lane.group, tile * 8 + lane.place * 2 + i % 2);
-    }
-  };
-  // Queries beyond the last are as good as others: nothing of them is stored.
-  const bool is_unmasked = !MASKED && !PADDING && !CAP && !p.causal && p.left < 0 && p.right < 0;
-  const int left = reach.keys - first;
-  if (is_unmasked && left >= TILES * 8)
-    each_score([&](f32 sum, int, int) { return sum * (f32)p.scale; });
-  else if (is_unmasked)
-    each_score([&](f32 sum, int, int key) { return key < left ? sum * (f32)p.scale : -infinity(); });
+  if (is_masked)
+    each_score([&](f32& score, MASK mask, const Query& query, int key) { score = masked_score(p, reach, score, query, key, mask); });
   else
-    each_score([&](f32 sum, int query, int key) { return masked_score(p, reach, sum, mask_at, first_query + query, first + key); });
+    each_score([&](f32& score, MASK, const Query&, int) { score *= (f32)p.scale; });
   queries.weigh(scores);
 #pragma unroll
   for (int tile = 0; tile < TILES; tile += 2) {

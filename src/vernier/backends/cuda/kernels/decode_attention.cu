@@ -19,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters 
   const T* v = (const T*)p.v + entry * p.v_batch + shared_head * p.v_head;
   const Reach reach = reach_of(p, entry);
   const int split_begin = split * p.split_keys, split_end = split_begin + p.split_keys;
-  const int reach_begin = first_key(p, reach, 0), reach_end = end_of_keys(p, reach, p.queries);
+  const int reach_begin = query_of(p, reach, 0).first, reach_end = query_of(p, reach, p.queries - 1).end;
   const int begin = reach_begin > split_begin ? reach_begin : split_begin, end = reach_end < split_end ? reach_end : split_end;
 
   for (int i = thread; i < ROWS * p.head_size; i += kThreads) {
@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters 
       if (lane % kLanes != row % kLanes || key >= end) continue;
       const int at = first_row + row, head = shared_head * group + at / p.queries;
       scores[row * p.split_keys + key - split_begin] =
-          at < rows ? masked_score(p, reach, sum, entry * p.mask_batch + head * p.mask_head, at % p.queries, key) : -infinity();
+          at < rows ? masked_score(p, reach, sum, query_of(p, reach, at % p.queries, entry * p.mask_batch + head * p.mask_head), key) : -infinity();
     }
   }
   __syncthreads();

@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) run(const AttentionPara
   Queries queries;
   queries.read(p, q, first_query, lane);
   const Reach reach = reach_of(p, entry);
-  const int begin = first_key(p, reach, first_query) / kKeys * kKeys, end = end_of_keys(p, reach, first_query + kRows);
+  const int begin = query_of(p, reach, first_query).first / kKeys * kKeys, end = query_of(p, reach, first_query + kRows - 1).end;
   for (int first = begin + warp * kKeys; first < end; first += WARPS * kKeys) {
     attend<kKeys / 8>(
         p, reach, queries, mask_at, first_query, first, lane,

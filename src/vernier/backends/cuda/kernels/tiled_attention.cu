@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, V_BLOCKS == 1 ? 3 : 1) 
   Queries queries;
   queries.read(p, (const T*)p.q + entry * p.q_batch + head * p.q_head, first_query, lane);
   const Reach reach = reach_of(p, entry);
-  const int begin = first_key(p, reach, block_query) / KEYS * KEYS, end = end_of_keys(p, reach, block_query + kRows);
+  const int begin = query_of(p, reach, block_query).first / KEYS * KEYS, end = query_of(p, reach, block_query + kRows - 1).end;
   const auto fetch_stage = [&](int first, Words* stage) {
     fetch_rows<kKeyPacks>(k, p.k_row, p.head_size, first, reach.keys, stage, key_pack);
     fetch_rows<kValuePacks>(v, p.v_row, p.value_size, first, reach.keys, stage, value_pack);
