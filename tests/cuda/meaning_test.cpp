@@ -125,6 +125,17 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"%a: f16[5,72], %s: f16[72], %b: f16[72]", "%y: f16[5,72] = LayerNormalization(%a, %s, %b)"},
         Case{"%a: bf16[2,3,33], %s: bf16[33]", "%y: bf16[2,3,33] = LayerNormalization(%a, %s)"},
+        // Float has no squares of these, nor their sum.
+        Case{
+            .inputs = "%a: bf16[1,16]",
+            .line = "%y: bf16[1,16] = RMSNormalization(%a, %s)",
+            .constants =
+                "const %s = bf16[16] hex\"803f803f803f803f803f803f803f803f803f803f803f803f803f803f803f803f\"",
+            .given = {{0, std::vector<int64_t>(16, int64_t{1} << 62)}}},
+        Case{.inputs = "%a: f16[2,24], %s: f16[24]",
+             .line = "%y: f16[2,24] = LayerNormalization(%a, %s) {epsilon = float 1e-12}",
+             .given = {{0, std::vector<int64_t>(48, 3)}},
+             .exact = true},
         Case{"%a: f32[600,72], %s: f32[72], %b: f32[72]", "%y: f32[600,72] = LayerNormalization(%a, %s, %b)"},
         Case{"%a: f32[1,40004], %s: f32[40004]", "%y: f32[1,40004] = LayerNormalization(%a, %s)"},
         Case{"%a: f64[3,4,5], %s: f64[4,5]", "%y: f64[3,4,5] = RMSNormalization(%a, %s) {axis=1}"},
@@ -149,17 +160,6 @@ INSTANTIATE_TEST_SUITE_P(
              {},
              false,
              {},
-        // Float has no squares of these, nor their sum.
-        Case{
-            .inputs = "%a: bf16[1,16]",
-            .line = "%y: bf16[1,16] = RMSNormalization(%a, %s)",
-            .constants =
-                "const %s = bf16[16] hex\"803f803f803f803f803f803f803f803f803f803f803f803f803f803f803f803f\"",
-            .given = {{0, std::vector<int64_t>(16, int64_t{1} << 62)}}},
-        Case{.inputs = "%a: f16[2,24], %s: f16[24]",
-             .line = "%y: f16[2,24] = LayerNormalization(%a, %s) {epsilon = float 1e-12}",
-             .given = {{0, std::vector<int64_t>(48, 3)}},
-             .exact = true},
              "%u, %y"}));
 
 // Attention by products of matrix units: its sizes need not be those of tiles.
@@ -190,6 +190,30 @@ INSTANTIATE_TEST_SUITE_P(
              "%y: f16[2,64,17,64] = Attention(%q, %k, %v, %m)"},
         Case{"%q: bf16[1,65,66,72], %k: bf16[1,65,34,72], %v: bf16[1,65,34,104]",
              "%y: bf16[1,65,66,104] = Attention(%q, %k, %v) {is_causal=1}"}));
+
+// Attention of floats with so many queries that blocks take 64 of them: their sizes need not be those of
+// tiles.
+class FloatAttentionTest : public testing::TestWithParam<Case> {};
+
+TEST_P(FloatAttentionTest, HeadsAreWhatTheReferenceComputes) {
+  if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+  const SoftwareGpu gpu = reset_software_gpu();
+  expect_reference(GetParam(), gpu, Context(gpu.driver, 0), {}, [](const CudaKernel& kernel) {
+    EXPECT_EQ(kernel.sources().back().name, "float_attention");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Heads, FloatAttentionTest,
+    testing::Values(Case{"%q: f32[2,64,17,8], %k: f32[2,64,70,8], %v: f32[2,64,70,12], %m: f32[17,70]",
+                         "%y: f32[2,64,17,12] = Attention(%q, %k, %v, %m)"},
+                    Case{"%q: f32[1,64,66,4], %k: f32[1,32,68,4], %v: f32[1,32,68,64]",
+                         "%y: f32[1,64,66,64] = Attention(%q, %k, %v) {is_causal=1}"},
+                    // The second query may attend to nothing.
+                    Case{"%q: f32[128,1,5,64], %k: f32[128,1,3,64], %v: f32[128,1,3,4], %m: bool[1,1,5,3]",
+                         "%y: f32[128,1,5,4] = Attention(%q, %k, %v, %m)",
+                         "",
+                         {{3, {1, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0}}}}));
 
 // Images that lie channels last, beside others.
 class LayoutTest : public testing::TestWithParam<Case> {};

@@ -134,6 +134,21 @@ Program matrix_program(const P& p, Definitions definitions) {
   return sizes.program("matrix_attention", std::move(definitions), grid);
 }
 
+// Blocks take 64 queries of floats, as many keys at a time. Nothing where these are too few blocks for a
+// large GPU, or heads are too large for the shared memory that every program has.
+std::optional<Program> float_program(const P& p, bool in_packs, Definitions definitions) {
+  constexpr int64_t kTile = 64, kEnoughBlocks = 128;
+  const int64_t blocks = int64_t{p.batch} * p.heads * tiles_of(p.queries, kTile);
+  if (!in_packs || blocks < kEnoughBlocks || p.head_size > kTile || p.value_size > kTile) return std::nullopt;
+  definitions.insert(definitions.end(),
+                     {{"HEAD", std::to_string(p.head_size)}, {"VALUE", std::to_string(p.value_size)}});
+  Grid grid = grid_of_blocks(blocks, 1);
+  grid.threads = kThreads;
+  grid.shared = static_cast<unsigned>((p.head_size + kTile + p.value_size) * kTile *
+                                      static_cast<int64_t>(sizeof(float)));
+  return program_of("float_attention", std::move(definitions), grid);
+}
+
 // Blocks take up to 16 queries: as many as there are, and have room for their scores. Nothing where one has
 // none.
 std::optional<Program> plain_program(const P& p, bool in_packs, Definitions definitions) {
@@ -213,7 +228,9 @@ bool add_attention(CudaKernel& kernel, const AttentionPlan& plan, const Attentio
     launch(kernel, tiled ? std::move(*tiled) : matrix_program(p, definitions), p, places);
     return true;
   }
-  auto program = plain_program(p, lies_in_packs(p, places, plan.element, 4), definitions);
+  const bool in_packs = lies_in_packs(p, places, plan.element, 4);
+  auto program = plan.element == ElementType::kFloat ? float_program(p, in_packs, definitions) : std::nullopt;
+  if (!program) program = plain_program(p, in_packs, definitions);
   if (!program) return add_decoding(kernel, p, plan, places);
   launch(kernel, std::move(*program), p, places);
   return true;
