@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Which kernels a run of Vernier, or of torch, spends its time in on a GPU: gpu_kernels.py FOLDER [--networks vit_b16 …] [--batch 8] [--torch]
+"""Which kernels a run of Vernier, or of torch, spends its time in on a GPU: gpu_kernels.py FOLDER [--networks vit_b16 …] [--batch 8] [--precision fp16] [--torch]
 
-FOLDER has the skeletons with their weights, as for gpu_table.py. Engines are built in fp16, and inputs and outputs lie on the GPU. Prints, for each
+FOLDER has the skeletons with their weights, as for gpu_table.py. Inputs and outputs lie on the GPU. Prints, for each
 network, the time of a run, and of the kernels that CUPTI sees in it by name, in microseconds a run; with --torch also those of torch.compile.
 Needs the package vernier_engine and torch with CUDA.
 """
@@ -12,21 +12,19 @@ import re
 import time
 
 import numpy as np
-import onnx
 import torch
 import vernier_engine as vn
 
+from gpu_table import TORCH_NAMES, shapes_of
 from torch_cuda import NETWORKS
 
-RUNS, LENGTH = 50, 128  # LENGTH: of a text, where the model leaves it open
+RUNS, LENGTH = 50, 128  # LENGTH: of a text
 
 
-def ours(model, batch):
-    shapes = {}
-    for value in onnx.load(model, load_external_data=False).graph.input:
-        sizes = [dim.dim_value or LENGTH for dim in value.type.tensor_type.shape.dim]
-        shapes[value.name] = [batch, *sizes[1:]]
-    session = vn.Session(vn.build(str(model), cuda=True, fp16=True, verify=False, opt_shapes=shapes))
+def ours(model, network, batch, precision):
+    named = (each.split(":") for each in shapes_of(network, batch).split(","))
+    shapes = {name: [int(size) for size in sizes.split("x")] for name, sizes in named}
+    session = vn.Session(vn.build(str(model), cuda=True, verify=False, opt_shapes=shapes, **({} if precision == "fp32" else {precision: True})))
     draw = np.random.default_rng(1)
     inputs = {}
     for each in session.inputs:
@@ -39,9 +37,10 @@ def ours(model, batch):
     return lambda: (session(), session.synchronize())
 
 
-def theirs(network, batch):
-    compiled = torch.compile(NETWORKS[network]().eval().cuda().half(), mode="reduce-overhead")
-    given = torch.randint(0, 1000, (batch, LENGTH)).cuda() if network == "bert_base" else torch.randn(batch, 3, 224, 224).cuda().half()
+def theirs(network, batch, precision):
+    dtype = getattr(torch, TORCH_NAMES[precision])
+    compiled = torch.compile(NETWORKS[network]().eval().cuda().to(dtype), mode="reduce-overhead")
+    given = torch.randint(0, 1000, (batch, LENGTH)).cuda() if network == "bert_base" else torch.randn(batch, 3, 224, 224).cuda().to(dtype)
 
     def run():
         with torch.inference_mode():
@@ -76,12 +75,14 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--networks", nargs="+", default=["vit_b16", "bert_base"], choices=NETWORKS)
     parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--precision", default="fp16", choices=TORCH_NAMES)
     parser.add_argument("--torch", action="store_true")
     arguments = parser.parse_args()
     for network in arguments.networks:
-        tell(f"{network} batch {arguments.batch}, Vernier", ours(arguments.folder / f"{network}.ts/model.onnx", arguments.batch))
+        title = f"{network} {arguments.precision} batch {arguments.batch}"
+        tell(f"{title}, Vernier", ours(arguments.folder / f"{network}.ts/model.onnx", network, arguments.batch, arguments.precision))
         if arguments.torch:
-            tell(f"{network} batch {arguments.batch}, torch.compile", theirs(network, arguments.batch))
+            tell(f"{title}, torch.compile", theirs(network, arguments.batch, arguments.precision))
 
 
 if __name__ == "__main__":
