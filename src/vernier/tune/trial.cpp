@@ -10,6 +10,7 @@
 #include "vernier/exec/laid_out.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/tune/repeated_entries.h"
 
 namespace vernier {
 
@@ -64,7 +65,11 @@ size_t third_cache() {
 }
 
 Trial::Trial(const KernelRequest& request, const Backend& kernels)
-    : request_(request), kernels_(kernels), operands_(drawn_operands(request, kernels)) {
+    : request_(request),
+      entries_(drawn_entries(request)),
+      drawn_(entries_ ? with_entries(request, *entries_) : request),
+      kernels_(kernels),
+      operands_(whole(drawn_operands(drawn_, kernels))) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     if (request.has(i) && request.in(i).constant != nullptr)
       constant_bytes_ += operands_.plain[i].byte_size();
@@ -77,6 +82,14 @@ Trial::Trial(const KernelRequest& request, const Backend& kernels)
 }
 
 Trial::~Trial() = default;
+
+TrialOperands Trial::whole(TrialOperands drawn) const {
+  for (size_t i = 0; entries_ && i < drawn.laid_out.size(); ++i) {
+    if (request_.has(i) && request_.in(i).constant == nullptr)
+      drawn.laid_out[i] = repeated(drawn.laid_out[i], request_.in(i).dims[0]);
+  }
+  return drawn;
+}
 
 void Trial::run(const Kernel& kernel, const TrialOperands& operands) {
   std::vector<const void*> from;
@@ -102,9 +115,14 @@ LoneRun& Trial::lone(const TrialOperands& operands) {
   return *lone;
 }
 
-Tensor Trial::plain_output(size_t output) const {
-  return laid_out(kernels_, outputs_[output], request_.out(output), Layout::kPlain)
-      .reshaped(request_.out(output).dims);
+// What has to be compared with the reference: all else is what it is.
+std::vector<int64_t> Trial::chunks() const {
+  return entries_ ? different_chunks(outputs_, *entries_) : std::vector<int64_t>{0};
+}
+
+Tensor Trial::plain_output(size_t output, int64_t chunk) const {
+  const Tensor made = entries_ ? chunk_of(outputs_[output], *entries_, chunk) : outputs_[output];
+  return laid_out(kernels_, made, drawn_.out(output), Layout::kPlain).reshaped(drawn_.out(output).dims);
 }
 
 const ErrorModel& Trial::model() {
@@ -113,7 +131,7 @@ const ErrorModel& Trial::model() {
 }
 
 const ErrorModel& Trial::special_model() {
-  if (!special_operands_) special_operands_ = with_special_values(operands_, request_, kernels_);
+  if (!special_operands_) special_operands_ = whole(with_special_values(operands_, drawn_, kernels_));
   if (!special_model_) special_model_ = std::make_unique<ErrorModel>(request_.node, special_operands_->plain);
   return *special_model_;
 }
@@ -123,47 +141,46 @@ void Trial::prepare_reference(bool special_values) {
   if (special_values && !may_skip_operands(request_.node)) special_model();
 }
 
-const std::vector<ElementErrors>& Trial::expected(const Kernel& kernel) {
-  return model().outputs(kernel.contract);
-}
-
-std::vector<Tensor> Trial::yielded(const Kernel& kernel) {
-  run_afresh(kernel, operands_);
-  std::vector<Tensor> plain(outputs_.size());
-  for (size_t i = 0; i < plain.size(); ++i) {
-    if (request_.wants(i)) plain[i] = plain_output(i);
-  }
-  return plain;
-}
-
 TacticVerdict Trial::judge(const Kernel& kernel) {
-  const auto& expected = this->expected(kernel);
-  const auto actual = yielded(kernel);
+  const auto& expected = model().outputs(kernel.contract);
+  run_afresh(kernel, operands_);
   TacticVerdict verdict;
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (!request_.wants(i) || outputs_[i].size() == 0) continue;
-    const Deviation found = deviation(expected[i], actual[i]);
-    verdict.error = std::max(verdict.error, relative_l2_of(expected[i].value, actual[i]));
-    verdict.deviation = std::max(verdict.deviation, found.worst);
-    if (verdict.fault.empty() && !found.is_rounding())
-      verdict.fault = fmt::format("{} is no rounding: {}{}", kernel.name,
-                                  outputs_.size() > 1 ? fmt::format("output {}, ", i) : "", found.text());
+  for (const int64_t chunk : chunks()) {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (!request_.wants(i) || outputs_[i].size() == 0) continue;
+      const Tensor actual = plain_output(i, chunk);
+      const Deviation found = deviation(expected[i], actual);
+      verdict.error = std::max(verdict.error, relative_l2_of(expected[i].value, actual));
+      verdict.deviation = std::max(verdict.deviation, found.worst);
+      if (verdict.fault.empty() && !found.is_rounding())
+        verdict.fault =
+            fmt::format("{} is no rounding: {}{}{}", kernel.name,
+                        outputs_.size() > 1 ? fmt::format("output {}, ", i) : "",
+                        chunk > 0 ? fmt::format("from entry {} on, ", chunk * *entries_) : "", found.text());
+    }
   }
   return verdict;
 }
 
 std::string Trial::judge_special_values(const Kernel& kernel) {
   if (may_skip_operands(request_.node)) return "";
-  const ErrorModel& model = special_model();
+  special_model();
   std::vector<Tensor> mixed;
   if (mixes_special_values(kernel.contract))
     mixed = ErrorModel::mixed_values(request_.node, special_operands_->plain, kernel.contract);
   run_afresh(kernel, *special_operands_);
+  for (const int64_t chunk : chunks()) {
+    if (const std::string fault = special_faults(kernel, mixed, chunk); !fault.empty()) return fault;
+  }
+  return "";
+}
+
+std::string Trial::special_faults(const Kernel& kernel, const std::vector<Tensor>& mixed, int64_t chunk) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (!request_.wants(i) || !is_float(request_.out(i).element)) continue;
-    const Tensor as_declared =
-        Tensor::from_doubles(request_.out(i).element, request_.out(i).dims, model.value(i).to_doubles());
-    const auto expected = as_declared.to_doubles(), actual = plain_output(i).to_doubles(),
+    const Tensor as_declared = Tensor::from_doubles(drawn_.out(i).element, drawn_.out(i).dims,
+                                                    special_model().value(i).to_doubles());
+    const auto expected = as_declared.to_doubles(), actual = plain_output(i, chunk).to_doubles(),
                marks = mixed.empty() ? std::vector<double>() : mixed[i].to_doubles();
     for (size_t k = 0; k < expected.size(); ++k) {
       if (std::isfinite(expected[k]) && std::isfinite(actual[k])) continue;

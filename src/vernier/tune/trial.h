@@ -12,7 +12,7 @@ namespace vernier {
 
 class Trial {
  public:
-  // Draws what is not constant (trial_operands.h). All outlive this.
+  // Draws what is not constant (trial_operands.h, repeated_entries.h). All outlive this.
   Trial(const KernelRequest& request, const Backend& kernels);
   ~Trial();
 
@@ -27,11 +27,6 @@ class Trial {
   // finite numbers come out is not judged, nor is attention, which may skip what is masked. "" or what is
   // wrong.
   std::string judge_special_values(const Kernel& kernel);
-  // Gives what the kernel should yield, with the error that its contract allows each element; undefined for
-  // outputs that are left out.
-  const std::vector<ElementErrors>& expected(const Kernel& kernel);
-  // Gives what it does yield, plain.
-  std::vector<Tensor> yielded(const Kernel& kernel);
   // Gives what the kernel writes, as it lies in memory; undefined for outputs that are left out.
   std::vector<Tensor> outputs(const Kernel& kernel);
   // Seconds of one run; on a device, see LoneRun::time. On the host, between runs `others` is read if weights
@@ -43,11 +38,16 @@ class Trial {
   void run(const Kernel& kernel, const TrialOperands& operands);
   void run_afresh(const Kernel& kernel, const TrialOperands& operands);
   LoneRun& lone(const TrialOperands& operands);
-  Tensor plain_output(size_t output) const;
+  TrialOperands whole(TrialOperands drawn) const;
+  std::vector<int64_t> chunks() const;
+  Tensor plain_output(size_t output, int64_t chunk) const;
+  std::string special_faults(const Kernel& kernel, const std::vector<Tensor>& mixed, int64_t chunk);
   const ErrorModel& model();
   const ErrorModel& special_model();
 
   const KernelRequest& request_;
+  const std::optional<int64_t> entries_;  // that are drawn, and repeat
+  const KernelRequest drawn_;             // the request for these
   const Backend& kernels_;
   TrialOperands operands_;
   std::optional<TrialOperands> special_operands_;
