@@ -3,6 +3,17 @@
 
 namespace vernier::ops {
 
+int OpDef::max_inputs() const {
+  return repeats > 0 ? kVariadic : static_cast<int>(operands.size());
+}
+
+Role OpDef::role(size_t input) const {
+  if (input < operands.size()) return operands[input];
+  if (repeats == 0) return Role::kData;
+  const auto period = static_cast<size_t>(repeats), first = operands.size() - period;
+  return operands[first + (input - first) % period];
+}
+
 const OpRegistry& OpRegistry::instance() {
   static const OpRegistry registry = [] {
     OpRegistry made;

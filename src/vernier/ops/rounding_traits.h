@@ -19,6 +19,14 @@ inline constexpr uint32_t kSteps = 1 << 19;
 // Reads the sizes of its operand, and none of its elements.
 inline constexpr uint32_t kReadsSizes = 1 << 20;
 
+// A function that floats only come close to: kernels are off by a rounding of their own, or by several.
+inline constexpr uint32_t kFunction = 1 << 21;
+// Sums what it reads, or computes on such a sum: terms of one sign make partial sums
+// that grow with their number, and so do the roundings of these.
+inline constexpr uint32_t kAddsUp = 1 << 22;
+// A few operations of floats, each of which rounds its result.
+inline constexpr uint32_t kFewRoundings = 1 << 23;
+
 // Whether the operator of the node has any of the traits.
 inline bool has_trait(const Node& node, uint32_t traits) {
   const OpDef* def = OpRegistry::instance().find(node);

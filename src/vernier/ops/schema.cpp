@@ -20,7 +20,7 @@ void check_count(const Node& node, const char* what, size_t have, int least, int
 }  // namespace
 
 void check_schema(const OpDef& def, const Node& node) {
-  check_count(node, "inputs", node.inputs.size(), def.min_inputs, def.max_inputs);
+  check_count(node, "inputs", node.inputs.size(), def.min_inputs(), def.max_inputs());
   check_count(node, "outputs", node.outputs.size(), def.min_outputs, def.max_outputs);
   for (const auto& entry : node.attributes) {
     if (entry.first == kTf32Attribute) continue;  // a plan's, which no schema has

@@ -232,8 +232,9 @@ double flops_attention(const Node& node, const std::vector<Dims>& inputs, const 
 
 void register_attention(OpRegistry& registry) {
   OpDef def{.op = "Attention",
-            .min_inputs = 3,
-            .max_inputs = 7,
+            .operands = {Role::kData, Role::kData, Role::kData, Role::kMask, Role::kState, Role::kState,
+                         Role::kLengths},
+            .optional_inputs = 4,
             .max_outputs = 4,
             .attributes = {{"is_causal", "INT"},
                            {"kv_num_heads", "INT"},
@@ -246,12 +247,14 @@ void register_attention(OpRegistry& registry) {
                            {"softmax_precision", "INT"}},
             .traits = kContraction | kNormalisation,
             .precision = PrecisionClass::kAlways,
+            .since = {23, 23},
             .infer = infer_attention,
             .reference = reference_attention,
             .flops = flops_attention};
   registry.add(def);
   def.domain = kInternalDomain;
-  def.max_inputs = 4;
+  def.operands.resize(4);
+  def.optional_inputs = 1;
   def.max_outputs = 1;
   def.attributes.push_back({"guarded", "INT"});
   registry.add(std::move(def));

@@ -90,12 +90,14 @@ double flops_causal_conv_with_state(const Node&, const std::vector<Dims>& inputs
 
 void register_causal_conv_with_state(OpRegistry& registry) {
   registry.add({.op = "CausalConvWithState",
-                .min_inputs = 2,
-                .max_inputs = 4,
+                .operands = {Role::kData, Role::kWeight, Role::kBias, Role::kState},
+                .optional_inputs = 2,
                 .max_outputs = 2,
                 .attributes = {{"activation", "STRING"}},
-                .traits = kContraction,
+                .traits = kContraction | kConvolution,
                 .precision = PrecisionClass::kAlways,
+                .since = kNoNarrowFloats,
+                .output_channels = 0,
                 .infer = infer_causal_conv_with_state,
                 .reference = reference_causal_conv_with_state,
                 .flops = flops_causal_conv_with_state});

@@ -88,8 +88,7 @@ double flops_flex_attention(const Node&, const std::vector<Dims>& inputs, const 
 void register_flex_attention(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.preview",
                 .op = "FlexAttention",
-                .min_inputs = 3,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kData, Role::kData},
                 .attributes = {{"scale", "FLOAT"}, {"softmax_precision", "INT"}},
                 .traits = kContraction | kNormalisation,
                 .precision = PrecisionClass::kAlways,

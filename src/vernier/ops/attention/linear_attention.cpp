@@ -140,8 +140,8 @@ void reference_linear_attention(ReferenceContext& context) {
 
 void register_linear_attention(OpRegistry& registry) {
   registry.add({.op = "LinearAttention",
-                .min_inputs = 3,
-                .max_inputs = 6,
+                .operands = {Role::kData, Role::kData, Role::kData, Role::kState, Role::kData, Role::kData},
+                .optional_inputs = 3,
                 .min_outputs = 1,
                 .max_outputs = 2,
                 .attributes = {{"chunk_size", "INT"},
@@ -151,6 +151,7 @@ void register_linear_attention(OpRegistry& registry) {
                                {"update_rule", "STRING"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kNeverLower,
+                .since = kNoNarrowFloats,
                 .infer = infer_linear_attention,
                 .reference = reference_linear_attention});
 }

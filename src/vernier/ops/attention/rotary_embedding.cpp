@@ -75,16 +75,18 @@ void infer_onnx(InferContext& context) {
 
 void register_rotary_embedding(OpRegistry& registry) {
   OpDef def{.op = "RotaryEmbedding",
-            .min_inputs = 3,
-            .max_inputs = 4,
+            .operands = {Role::kData, Role::kData, Role::kData, Role::kIndices},
+            .optional_inputs = 1,
             .attributes = {{"interleaved", "INT"}, {"num_heads", "INT"}, {"rotary_embedding_dim", "INT"}},
             .precision = PrecisionClass::kNeverLower,
+            .since = {23, 23},
             .infer = infer_onnx,
             .reference = reference_rotary_embedding<kOnnx>};
   registry.add(def);
   def.infer = infer_rotary_embedding;
   def.domain = "com.microsoft";
-  def.min_inputs = 4;
+  def.operands = {Role::kData, Role::kIndices, Role::kData, Role::kData};
+  def.optional_inputs = 0;
   def.attributes.insert(def.attributes.end(), {{"is_packed_batching", "INT"}, {"scale", "FLOAT"}});
   def.reference = reference_rotary_embedding<kMicrosoft>;
   registry.add(std::move(def));

@@ -42,8 +42,7 @@ void reference_cdist(ReferenceContext& context) {
 void register_cdist(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "CDist",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kData},
                 .attributes = {{"metric", "STRING"}},
                 .traits = kReduction,
                 .infer = infer_cdist,

@@ -100,8 +100,9 @@ void reference_decoder_masked_multi_head_attention(ReferenceContext& context) {
 void register_decoder_masked_multi_head_attention(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "DecoderMaskedMultiHeadAttention",
-                .min_inputs = 3,
-                .max_inputs = 11,
+                .operands = {Role::kData, Role::kData, Role::kData, Role::kMask, Role::kMask, Role::kState,
+                             Role::kState, Role::kLengths, Role::kSizes, Role::kIndices, Role::kBias},
+                .optional_inputs = 8,
                 .max_outputs = 4,
                 .attributes = {{"mask_filter_value", "FLOAT"},
                                {"num_heads", "INT"},

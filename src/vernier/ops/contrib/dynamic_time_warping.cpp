@@ -66,8 +66,7 @@ void reference_dynamic_time_warping(ReferenceContext& context) {
 void register_dynamic_time_warping(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "DynamicTimeWarping",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .precision = PrecisionClass::kNeverLower,
                 .infer = infer_dynamic_time_warping,
                 .reference = reference_dynamic_time_warping});

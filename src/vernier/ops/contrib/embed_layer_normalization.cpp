@@ -134,10 +134,11 @@ void reference_embed_layer_normalization(ReferenceContext& context) {
 }  // namespace
 
 void register_embed_layer_normalization(OpRegistry& registry) {
+  using enum Role;
   OpDef def{.domain = "com.microsoft",
             .op = "EmbedLayerNormalization",
-            .min_inputs = 7,
-            .max_inputs = 9,
+            .operands = {kIndices, kIndices, kData, kData, kData, kGain, kBias, kMask, kIndices},
+            .optional_inputs = 2,
             .max_outputs = 3,
             .attributes = {{"epsilon", "FLOAT"}, {"mask_index_type", "INT"}},
             .traits = kNormalisation,
@@ -146,8 +147,10 @@ void register_embed_layer_normalization(OpRegistry& registry) {
             .reference = reference_embed_layer_normalization<real_parameter, kPositions>};
   registry.add(def);
   def.op = "QEmbedLayerNormalization";
-  def.min_inputs = 18;
-  def.max_inputs = 18;
+  def.optional_inputs = 0;
+  def.operands.pop_back();
+  def.operands.insert(def.operands.end(), {kScale, kScale, kScale, kWeightScale, kWeightScale, kZeroPoint,
+                                           kZeroPoint, kZeroPoint, kWeightZeroPoint, kWeightZeroPoint});
   def.max_outputs = 2;
   def.attributes = {{"epsilon", "FLOAT"}};
   def.infer = infer_embed_layer_normalization<kFirstScale, kAbsent>;

@@ -31,8 +31,7 @@ void reference_expand_dims(ReferenceContext& context) {
 void register_expand_dims(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "ExpandDims",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kAxes},
                 .traits = kView,
                 .infer = infer_expand_dims,
                 .reference = reference_expand_dims});

@@ -69,17 +69,19 @@ double flops_fused_conv(const Node&, const std::vector<Dims>& inputs, const std:
 void register_fused_conv(OpRegistry& registry) {
   OpDef def{.domain = "com.microsoft",
             .op = "NhwcConv",
-            .min_inputs = 2,
-            .max_inputs = 3,
+            .operands = {Role::kData, Role::kWeight, Role::kBias},
+            .optional_inputs = 1,
             .attributes = convolution_attributes(),
-            .traits = kContraction,
+            .traits = kContraction | kConvolution,
             .precision = PrecisionClass::kAlways,
+            .output_channels = 0,
             .infer = infer_nhwc,
             .reference = nhwc_reference,
             .flops = flops_fused_conv};
   registry.add(def);
   def.op = "FusedConv";
-  def.max_inputs = 4;
+  def.operands.push_back(Role::kData);
+  def.optional_inputs = 2;
   def.attributes.insert(def.attributes.end(), {{"activation", "STRING"}, {"activation_params", "FLOATS"}});
   def.infer = infer_fused;
   def.reference = fused_reference;

@@ -40,8 +40,8 @@ void reference_fused_gemm(ReferenceContext& context) {
 void register_fused_gemm(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "FusedGemm",
-                .min_inputs = 2,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kWeight, Role::kBias},
+                .optional_inputs = 1,
                 .attributes = {{"activation", "STRING"},
                                {"activation_alpha", "FLOAT"},
                                {"activation_beta", "FLOAT"},
@@ -52,6 +52,7 @@ void register_fused_gemm(OpRegistry& registry) {
                                {"transB", "INT"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
+                .output_channels = -1,
                 .infer = infer_fused_gemm,
                 .reference = reference_fused_gemm,
                 .flops = gemm_flops});

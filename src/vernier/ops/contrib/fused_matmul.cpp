@@ -85,8 +85,7 @@ double flops_fused_matmul(const Node& node, const std::vector<Dims>& inputs,
 void register_fused_matmul(OpRegistry& registry) {
   OpDef def{.domain = "com.microsoft",
             .op = "FusedMatMul",
-            .min_inputs = 2,
-            .max_inputs = 2,
+            .operands = {Role::kData, Role::kWeight},
             .attributes = {{"alpha", "FLOAT"},
                            {"transA", "INT"},
                            {"transB", "INT"},
@@ -94,6 +93,7 @@ void register_fused_matmul(OpRegistry& registry) {
                            {"transBatchB", "INT"}},
             .traits = kContraction,
             .precision = PrecisionClass::kAlways,
+            .output_channels = -1,
             .infer = infer_fused_matmul,
             .reference = reference_fused_matmul,
             .flops = flops_fused_matmul};
@@ -102,7 +102,8 @@ void register_fused_matmul(OpRegistry& registry) {
   def.attributes.resize(3);
   registry.add(def);
   def.op = "GemmFastGelu";
-  def.max_inputs = 3;
+  def.operands.push_back(Role::kBias);
+  def.optional_inputs = 1;
   def.attributes = {};
   def.reference = gelu_reference;
   registry.add(std::move(def));

@@ -66,8 +66,7 @@ void branchwise_reference(ReferenceContext& context) {
 void register_gated_rms_norm(OpRegistry& registry) {
   OpDef def{.domain = "com.microsoft",
             .op = "GatedRMSNorm",
-            .min_inputs = 3,
-            .max_inputs = 3,
+            .operands = {Role::kData, Role::kData, Role::kGain},
             .attributes = {{"activation", "STRING"}, {"epsilon", "FLOAT"}},
             .traits = kNormalisation,
             .precision = PrecisionClass::kNeverLower,
@@ -75,8 +74,8 @@ void register_gated_rms_norm(OpRegistry& registry) {
             .reference = gated_reference};
   registry.add(def);
   def.op = "BranchwiseRMSNorm";
-  def.min_inputs = 1;
-  def.max_inputs = 2;
+  def.optional_inputs = 1;
+  def.operands = {Role::kData, Role::kGain};
   def.attributes = {{"epsilon", "FLOAT"}, {"num_branches", "INT"}};
   def.reference = branchwise_reference;
   registry.add(std::move(def));

@@ -122,8 +122,8 @@ void reference_gather_block_quantized(ReferenceContext& context) {
 void register_gather_block_quantized(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "GatherBlockQuantized",
-                .min_inputs = 3,
-                .max_inputs = 4,
+                .operands = {Role::kData, Role::kIndices, Role::kScale, Role::kZeroPoint},
+                .optional_inputs = 1,
                 .attributes = {{"bits", "INT"},
                                {"block_size", "INT"},
                                {"gather_axis", "INT"},

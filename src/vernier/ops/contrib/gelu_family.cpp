@@ -2,7 +2,7 @@
 // sigmoid(alpha x)), BiasSplitGelu (left half times gelu of the right half of a sum), BiasAdd (x + bias +
 // skip), ScaledSiLU (of a multiple), GatedAdd (x + y * gate, one gate for each row).
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/nn/activations.h"
 #include "vernier/ops/support/nn/fused_epilogue.h"
 
@@ -82,15 +82,16 @@ void gated_add(ReferenceContext& context) {
   context.store(0, context.dims(0), values);
 }
 
-void add(OpRegistry& registry, const char* op, int min_inputs, int max_inputs,
-         void (*reference)(ReferenceContext&), std::vector<AttributeSpec> attributes = {},
-         void (*infer)(InferContext&) = infer_same_as_input) {
+void add(OpRegistry& registry, const char* op, std::vector<Role> operands, int optional_inputs,
+         double cancels_until, void (*reference)(ReferenceContext&),
+         std::vector<AttributeSpec> attributes = {}, void (*infer)(InferContext&) = infer_same_as_input) {
   registry.add({.domain = "com.microsoft",
                 .op = op,
-                .min_inputs = min_inputs,
-                .max_inputs = max_inputs,
+                .operands = std::move(operands),
+                .optional_inputs = optional_inputs,
                 .attributes = std::move(attributes),
-                .traits = kPointwise,
+                .traits = kPointwise | (cancels_until > 0 ? kFunction : kFewRoundings),
+                .cancels_until = cancels_until,
                 .infer = infer,
                 .reference = reference});
 }
@@ -98,14 +99,15 @@ void add(OpRegistry& registry, const char* op, int min_inputs, int max_inputs,
 }  // namespace
 
 void register_gelu_family(OpRegistry& registry) {
-  add(registry, "Gelu", 1, 1, activate_sum<gelu_exact>);
-  add(registry, "BiasGelu", 2, 2, activate_sum<gelu_exact>);
-  add(registry, "FastGelu", 1, 2, activate_sum<gelu_tanh>);
-  add(registry, "QuickGelu", 1, 1, quick_gelu, {{"alpha", "FLOAT"}});
-  add(registry, "BiasSplitGelu", 2, 2, split_gelu, {}, infer_split);
-  add(registry, "BiasAdd", 3, 3, bias_add);
-  add(registry, "ScaledSiLU", 1, 2, scaled_silu, {{"alpha", "FLOAT"}});
-  add(registry, "GatedAdd", 3, 3, gated_add);
+  constexpr Role kData = Role::kData, kBias = Role::kBias;
+  add(registry, "Gelu", {kData}, 0, HUGE_VAL, activate_sum<gelu_exact>);
+  add(registry, "BiasGelu", {kData, kBias}, 0, 0, activate_sum<gelu_exact>);
+  add(registry, "FastGelu", {kData, kBias}, 1, HUGE_VAL, activate_sum<gelu_tanh>);
+  add(registry, "QuickGelu", {kData}, 0, HUGE_VAL, quick_gelu, {{"alpha", "FLOAT"}});
+  add(registry, "BiasSplitGelu", {kData, kBias}, 0, 0, split_gelu, {}, infer_split);
+  add(registry, "BiasAdd", {kData, kBias, kData}, 0, 0, bias_add);
+  add(registry, "ScaledSiLU", {kData, Role::kSetting}, 1, 0, scaled_silu, {{"alpha", "FLOAT"}});
+  add(registry, "GatedAdd", {kData, kData, kData}, 0, 0, gated_add);
 }
 
 }  // namespace vernier::ops

@@ -74,8 +74,7 @@ void reference_group_norm(ReferenceContext& context) {
 void register_group_norm(OpRegistry& registry) {
   OpDef def{.domain = "com.microsoft",
             .op = "GroupNorm",
-            .min_inputs = 3,
-            .max_inputs = 3,
+            .operands = {Role::kData, Role::kGain, Role::kBias},
             .attributes = {{"activation", "INT"},
                            {"channels_last", "INT"},
                            {"epsilon", "FLOAT"},
@@ -86,8 +85,8 @@ void register_group_norm(OpRegistry& registry) {
             .reference = reference_group_norm};
   registry.add(def);
   def.op = "SkipGroupNorm";
-  def.min_inputs = 4;
-  def.max_inputs = 5;
+  def.optional_inputs = 1;
+  def.operands = {Role::kData, Role::kGain, Role::kBias, Role::kData, Role::kBias};
   def.max_outputs = 2;
   registry.add(std::move(def));
 }

@@ -101,16 +101,15 @@ void post_reference(ReferenceContext& context) {
 void register_hyper_connection(OpRegistry& registry) {
   OpDef def{.domain = "com.microsoft",
             .op = "HyperConnectionPreMix",
-            .min_inputs = 2,
-            .max_inputs = 2,
+            .operands = {Role::kData, Role::kData},
             .attributes = {{"num_branches", "INT"}, {"reduction_scale", "FLOAT"}},
             .traits = kReduction,
             .infer = infer_pre,
             .reference = pre_reference};
   registry.add(def);
   def.op = "HyperConnectionPostMix";
-  def.min_inputs = 3;
-  def.max_inputs = 4;
+  def.optional_inputs = 1;
+  def.operands = {Role::kData, Role::kData, Role::kData, Role::kData};
   def.attributes = {{"num_branches", "INT"}};
   def.infer = infer_same_as_input;
   def.reference = post_reference;

@@ -41,17 +41,19 @@ void dynamic_reference(ReferenceContext& context) {
 void register_integer_matmul_to_float(OpRegistry& registry) {
   OpDef def{.domain = "com.microsoft",
             .op = "MatMulIntegerToFloat",
-            .min_inputs = 4,
-            .max_inputs = 7,
+            .operands = {Role::kData, Role::kWeight, Role::kScale, Role::kWeightScale, Role::kZeroPoint,
+                         Role::kWeightZeroPoint, Role::kBias},
+            .optional_inputs = 3,
             .traits = kContraction,
             .precision = PrecisionClass::kAlways,
+            .output_channels = -1,
             .infer = infer_integer_matmul_to_float<kAScale>,
             .reference = integer_reference,
             .flops = matmul_flops};
   registry.add(def);
   def.op = "DynamicQuantizeMatMul";
-  def.min_inputs = 3;
-  def.max_inputs = 5;
+  def.optional_inputs = 2;
+  def.operands = {Role::kData, Role::kWeight, Role::kWeightScale, Role::kWeightZeroPoint, Role::kBias};
   def.infer = infer_integer_matmul_to_float<kRealA>;
   def.reference = dynamic_reference;
   registry.add(std::move(def));

@@ -68,8 +68,7 @@ void reference_inverse(ReferenceContext& context) {
 void register_inverse(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "Inverse",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .precision = PrecisionClass::kNeverLower,
                 .infer = infer_inverse,
                 .reference = reference_inverse});

@@ -97,8 +97,7 @@ double flops_matmul_bnb4(const Node& node, const std::vector<Dims>& inputs, cons
 void register_matmul_bnb4(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "MatMulBnb4",
-                .min_inputs = 3,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kWeight, Role::kWeightScale},
                 .attributes = {{"K", "INT"},
                                {"N", "INT"},
                                {"block_size", "INT"},

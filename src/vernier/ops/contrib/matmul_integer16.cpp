@@ -22,9 +22,9 @@ void reference_matmul_integer16(ReferenceContext& context) {
 void register_matmul_integer16(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "MatMulInteger16",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kWeight},
                 .traits = kContraction,
+                .output_channels = -1,
                 .infer = infer_matmul_integer16,
                 .reference = reference_matmul_integer16,
                 .flops = matmul_flops});

@@ -109,8 +109,9 @@ double flops_matmul_nbits(const Node& node, const std::vector<Dims>&, const std:
 void register_matmul_nbits(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "MatMulNBits",
-                .min_inputs = 3,
-                .max_inputs = 6,
+                .operands = {Role::kData, Role::kWeight, Role::kWeightScale, Role::kWeightZeroPoint,
+                             Role::kIndices, Role::kBias},
+                .optional_inputs = 3,
                 .attributes = {{"K", "INT"},
                                {"N", "INT"},
                                {"accuracy_level", "INT"},
@@ -119,6 +120,7 @@ void register_matmul_nbits(OpRegistry& registry) {
                                {"weight_prepacked", "INT"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
+                .output_channels = 0,
                 .infer = infer_matmul_nbits,
                 .reference = reference_matmul_nbits,
                 .flops = flops_matmul_nbits});

@@ -57,8 +57,9 @@ double flops_microsoft_attention(const Node&, const std::vector<Dims>& inputs,
 void register_microsoft_attention(OpRegistry& registry) {
   OpDef def{.domain = "com.microsoft",
             .op = "Attention",
-            .min_inputs = 2,
-            .max_inputs = 7,
+            .operands = {Role::kData, Role::kWeight, Role::kBias, Role::kMask, Role::kState, Role::kMask,
+                         Role::kLengths},
+            .optional_inputs = 5,
             .max_outputs = 2,
             .attributes = {{"do_rotary", "INT"},
                            {"mask_filter_value", "FLOAT"},
@@ -75,8 +76,10 @@ void register_microsoft_attention(OpRegistry& registry) {
             .flops = flops_microsoft_attention};
   registry.add(def);
   def.op = "QAttention";
-  def.min_inputs = 5;
-  def.max_inputs = 9;
+  def.optional_inputs = 4;
+  def.operands = {Role::kData,      Role::kWeight,          Role::kBias,
+                  Role::kScale,     Role::kWeightScale,     Role::kMask,
+                  Role::kZeroPoint, Role::kWeightZeroPoint, Role::kState};
   def.infer = infer_quantized;
   def.reference = reference_quantized;
   registry.add(std::move(def));

@@ -178,10 +178,11 @@ void reference_moe(ReferenceContext& context) {
 }  // namespace
 
 void register_moe(OpRegistry& registry) {
+  using enum Role;
   OpDef def{.domain = "com.microsoft",
             .op = "MoE",
-            .min_inputs = 5,
-            .max_inputs = 8,
+            .operands = {kData, kData, kWeight, kBias, kWeight, kBias, kWeight, kBias},
+            .optional_inputs = 3,
             .attributes = {{"activation_alpha", "FLOAT"},
                            {"activation_beta", "FLOAT"},
                            {"activation_type", "STRING"},
@@ -196,8 +197,12 @@ void register_moe(OpRegistry& registry) {
             .reference = reference_moe<kReal>};
   registry.add(def);
   def.op = "QMoE";
-  def.min_inputs = 6;
-  def.max_inputs = 21;
+  def.optional_inputs = 15;
+  constexpr size_t kInputs = 21;
+  def.operands = {kData,        kData, kWeight, kWeightScale, kBias, kWeight,
+                  kWeightScale, kBias, kWeight, kWeightScale, kBias};
+  def.operands.insert(def.operands.end(), {kWeightZeroPoint, kWeightZeroPoint, kWeightZeroPoint, kData});
+  def.operands.resize(kInputs, kSetting);
   def.attributes.insert(def.attributes.end(), {{"accuracy_level", "INT"},
                                                {"block_size", "INT"},
                                                {"expert_weight_bits", "INT"},

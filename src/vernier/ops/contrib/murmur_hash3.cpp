@@ -56,8 +56,7 @@ void reference_murmur_hash3(ReferenceContext& context) {
 void register_murmur_hash3(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "MurmurHash3",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"positive", "INT"}, {"seed", "INT"}},
                 .precision = PrecisionClass::kNeverLower,
                 .infer = infer_murmur_hash3,

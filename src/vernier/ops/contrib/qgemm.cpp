@@ -51,11 +51,13 @@ void reference_qgemm(ReferenceContext& context) {
 void register_qgemm(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "QGemm",
-                .min_inputs = 6,
-                .max_inputs = 9,
+                .operands = {Role::kData, Role::kScale, Role::kZeroPoint, Role::kWeight, Role::kWeightScale,
+                             Role::kWeightZeroPoint, Role::kBias, Role::kResultScale, Role::kResultZeroPoint},
+                .optional_inputs = 3,
                 .attributes = {{"alpha", "FLOAT"}, {"transA", "INT"}, {"transB", "INT"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
+                .output_channels = -1,
                 .infer = infer_qgemm,
                 .reference = reference_qgemm,
                 .flops = gemm_flops});

@@ -35,13 +35,14 @@ void infer_qlinear_activation(InferContext& context) {
 }  // namespace
 
 void register_qlinear_activation(OpRegistry& registry) {
-  OpDef def{.domain = "com.microsoft",
-            .op = "QLinearSigmoid",
-            .min_inputs = 4,
-            .max_inputs = 5,
-            .traits = kPointwise,
-            .infer = infer_qlinear_activation,
-            .reference = sigmoid_reference};
+  OpDef def{
+      .domain = "com.microsoft",
+      .op = "QLinearSigmoid",
+      .operands = {Role::kData, Role::kScale, Role::kZeroPoint, Role::kResultScale, Role::kResultZeroPoint},
+      .optional_inputs = 1,
+      .traits = kPointwise,
+      .infer = infer_qlinear_activation,
+      .reference = sigmoid_reference};
   registry.add(def);
   def.op = "QLinearLeakyRelu";
   def.attributes = {{"alpha", "FLOAT"}};

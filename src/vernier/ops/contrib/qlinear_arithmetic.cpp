@@ -27,8 +27,9 @@ template <class Op>
 void add(OpRegistry& registry, const char* name) {
   registry.add({.domain = "com.microsoft",
                 .op = name,
-                .min_inputs = 7,
-                .max_inputs = 8,
+                .operands = {Role::kData, Role::kScale, Role::kZeroPoint, Role::kData, Role::kScale,
+                             Role::kZeroPoint, Role::kResultScale, Role::kResultZeroPoint},
+                .optional_inputs = 1,
                 .traits = kPointwise,
                 .infer = infer_qlinear_arithmetic,
                 .reference = reference_qlinear_arithmetic<Op>});

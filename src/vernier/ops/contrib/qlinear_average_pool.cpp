@@ -37,14 +37,15 @@ void reference_qlinear_average_pool(ReferenceContext& context) {
 }  // namespace
 
 void register_qlinear_average_pool(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft",
-                .op = "QLinearAveragePool",
-                .min_inputs = 4,
-                .max_inputs = 5,
-                .attributes = pool_attributes({{"channels_last", "INT"}, {"count_include_pad", "INT"}}),
-                .traits = kReduction,
-                .infer = infer_qlinear_average_pool,
-                .reference = reference_qlinear_average_pool});
+  registry.add(
+      {.domain = "com.microsoft",
+       .op = "QLinearAveragePool",
+       .operands = {Role::kData, Role::kScale, Role::kZeroPoint, Role::kResultScale, Role::kResultZeroPoint},
+       .optional_inputs = 1,
+       .attributes = pool_attributes({{"channels_last", "INT"}, {"count_include_pad", "INT"}}),
+       .traits = kReduction,
+       .infer = infer_qlinear_average_pool,
+       .reference = reference_qlinear_average_pool});
 }
 
 }  // namespace vernier::ops

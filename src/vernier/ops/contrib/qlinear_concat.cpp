@@ -62,14 +62,15 @@ void reference_qlinear_concat(ReferenceContext& context) {
 }  // namespace
 
 void register_qlinear_concat(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft",
-                .op = "QLinearConcat",
-                .min_inputs = 5,
-                .max_inputs = kVariadic,
-                .attributes = {{"axis", "INT"}},
-                .traits = kDataMovement,
-                .infer = infer_qlinear_concat,
-                .reference = reference_qlinear_concat});
+  registry.add(
+      {.domain = "com.microsoft",
+       .op = "QLinearConcat",
+       .operands = {Role::kResultScale, Role::kResultZeroPoint, Role::kData, Role::kScale, Role::kZeroPoint},
+       .repeats = 3,
+       .attributes = {{"axis", "INT"}},
+       .traits = kDataMovement,
+       .infer = infer_qlinear_concat,
+       .reference = reference_qlinear_concat});
 }
 
 }  // namespace vernier::ops

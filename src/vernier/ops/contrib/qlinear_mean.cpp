@@ -72,17 +72,18 @@ void reference_qlinear_mean(ReferenceContext& context) {
 }  // namespace
 
 void register_qlinear_mean(OpRegistry& registry) {
-  OpDef def{.domain = "com.microsoft",
-            .op = "QLinearReduceMean",
-            .min_inputs = 4,
-            .max_inputs = 5,
-            .attributes = {{"axes", "INTS"}, {"keepdims", "INT"}},
-            .traits = kReduction,
-            .infer = infer_qlinear_mean<attribute_axes>,
-            .reference = reference_qlinear_mean<attribute_axes>};
+  OpDef def{
+      .domain = "com.microsoft",
+      .op = "QLinearReduceMean",
+      .operands = {Role::kData, Role::kScale, Role::kZeroPoint, Role::kResultScale, Role::kResultZeroPoint},
+      .optional_inputs = 1,
+      .attributes = {{"axes", "INTS"}, {"keepdims", "INT"}},
+      .traits = kReduction,
+      .infer = infer_qlinear_mean<attribute_axes>,
+      .reference = reference_qlinear_mean<attribute_axes>};
   registry.add(def);
   def.op = "QLinearGlobalAveragePool";
-  def.min_inputs = 5;
+  def.optional_inputs = 0;
   def.attributes = {{"channels_last", "INT"}};
   def.infer = infer_qlinear_mean<spatial_axes>;
   def.reference = reference_qlinear_mean<spatial_axes>;

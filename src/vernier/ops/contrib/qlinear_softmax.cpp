@@ -37,15 +37,15 @@ void reference_qlinear_softmax(ReferenceContext& context) {
 }  // namespace
 
 void register_qlinear_softmax(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft",
-                .op = "QLinearSoftmax",
-                .min_inputs = 5,
-                .max_inputs = 5,
-                .attributes = {{"axis", "INT"}, {"opset", "INT"}},
-                .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower,
-                .infer = infer_qlinear_softmax,
-                .reference = reference_qlinear_softmax});
+  registry.add(
+      {.domain = "com.microsoft",
+       .op = "QLinearSoftmax",
+       .operands = {Role::kData, Role::kScale, Role::kZeroPoint, Role::kResultScale, Role::kResultZeroPoint},
+       .attributes = {{"axis", "INT"}, {"opset", "INT"}},
+       .traits = kNormalisation,
+       .precision = PrecisionClass::kNeverLower,
+       .infer = infer_qlinear_softmax,
+       .reference = reference_qlinear_softmax});
 }
 
 }  // namespace vernier::ops

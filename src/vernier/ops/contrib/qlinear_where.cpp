@@ -41,8 +41,8 @@ void reference_qlinear_where(ReferenceContext& context) {
 void register_qlinear_where(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "QLinearWhere",
-                .min_inputs = 9,
-                .max_inputs = 9,
+                .operands = {Role::kMask, Role::kData, Role::kScale, Role::kZeroPoint, Role::kData,
+                             Role::kScale, Role::kZeroPoint, Role::kResultScale, Role::kResultZeroPoint},
                 .traits = kPointwise,
                 .infer = infer_qlinear_where,
                 .reference = reference_qlinear_where});

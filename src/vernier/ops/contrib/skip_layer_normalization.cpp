@@ -78,8 +78,8 @@ void simplified_reference(ReferenceContext& context) {
 void register_skip_layer_normalization(OpRegistry& registry) {
   OpDef def{.domain = "com.microsoft",
             .op = "SkipLayerNormalization",
-            .min_inputs = 3,
-            .max_inputs = 5,
+            .operands = {Role::kData, Role::kData, Role::kGain, Role::kBias, Role::kBias},
+            .optional_inputs = 2,
             .max_outputs = 4,
             .attributes = {{"epsilon", "FLOAT"}},
             .traits = kNormalisation,
@@ -88,16 +88,17 @@ void register_skip_layer_normalization(OpRegistry& registry) {
             .reference = skip_reference<true>};
   registry.add(def);
   def.op = "SkipSimplifiedLayerNormalization";
-  def.max_inputs = 4;
+  def.operands.pop_back();
+  def.optional_inputs = 1;
   def.reference = skip_reference<false>;
   registry.add(def);
   registry.add({.op = "SimplifiedLayerNormalization",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kGain},
                 .max_outputs = 2,
                 .attributes = {{"axis", "INT"}, {"epsilon", "FLOAT"}, {"stash_type", "INT"}},
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
+                .since = kNoNarrowFloats,
                 .infer = infer_simplified,
                 .reference = simplified_reference});
 }

@@ -48,8 +48,7 @@ void reference_unfold_tensor(ReferenceContext& context) {
 void register_unfold_tensor(OpRegistry& registry) {
   registry.add({.domain = "com.microsoft",
                 .op = "UnfoldTensor",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"dim", "INT"}, {"size", "INT"}, {"step", "INT"}},
                 .traits = kDataMovement,
                 .infer = infer_unfold_tensor,

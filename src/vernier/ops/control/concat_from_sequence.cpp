@@ -37,10 +37,10 @@ void reference_concat_from_sequence(ReferenceContext& context) {
 
 void register_concat_from_sequence(OpRegistry& registry) {
   registry.add({.op = "ConcatFromSequence",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"axis", "INT"}, {"new_axis", "INT"}},
                 .traits = kDataMovement,
+                .since = {0, 11},
                 .infer = infer_concat_from_sequence,
                 .reference = reference_concat_from_sequence});
 }

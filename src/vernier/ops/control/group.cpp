@@ -26,8 +26,9 @@ void reference_group(ReferenceContext& context) {
 void register_group(OpRegistry& registry) {
   registry.add({.domain = "vernier",
                 .op = "Group",
-                .min_inputs = 0,
-                .max_inputs = kVariadic,
+                .operands = {Role::kData},
+                .optional_inputs = 1,
+                .repeats = 1,
                 .max_outputs = kVariadic,
                 .attributes = {{"kind", "STRING"}},
                 .infer = infer_group,

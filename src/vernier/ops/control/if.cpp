@@ -62,10 +62,10 @@ void reference_if(ReferenceContext& context) {
 
 void register_if(OpRegistry& registry) {
   registry.add({.op = "If",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kSetting},
                 .max_outputs = kVariadic,
                 .traits = kControlFlow,
+                .since = {16, 1},
                 .infer = infer_if,
                 .reference = reference_if});
 }

@@ -137,10 +137,12 @@ void reference_loop(ReferenceContext& context) {
 
 void register_loop(OpRegistry& registry) {
   registry.add({.op = "Loop",
-                .min_inputs = 0,
-                .max_inputs = kVariadic,
+                .operands = {Role::kSizes, Role::kSetting, Role::kState},
+                .optional_inputs = 3,
+                .repeats = 1,
                 .max_outputs = kVariadic,
                 .traits = kControlFlow,
+                .since = {16, 1},
                 .infer = infer_loop,
                 .reference = reference_loop});
 }

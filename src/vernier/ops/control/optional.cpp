@@ -50,17 +50,24 @@ void get_element(ReferenceContext& context) {
 
 void register_optional(OpRegistry& registry) {
   registry.add({.op = "Optional",
-                .max_inputs = 1,
+                .operands = {Role::kData},
+                .optional_inputs = 1,
                 .attributes = {{"type", "TYPE_PROTO"}},
                 .traits = kView,
+                .since = kNoNarrowFloats,
                 .infer = infer_optional,
                 .reference = optional});
-  registry.add(
-      {.op = "OptionalHasElement", .max_inputs = 1, .infer = infer_has_element, .reference = has_element});
+  registry.add({.op = "OptionalHasElement",
+                .operands = {Role::kData},
+                .optional_inputs = 1,
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
+                .infer = infer_has_element,
+                .reference = has_element});
   registry.add({.op = "OptionalGetElement",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .traits = kView,
+                .since = {0, 15},
                 .infer = infer_get_element,
                 .reference = get_element});
 }

@@ -219,8 +219,8 @@ void reference_scan(ReferenceContext& context) {
 
 void register_scan(OpRegistry& registry) {
   registry.add({.op = "Scan",
-                .min_inputs = 1,
-                .max_inputs = kVariadic,
+                .operands = {Role::kData},
+                .repeats = 1,
                 .max_outputs = kVariadic,
                 .attributes = {{"num_scan_inputs", "INT"},
                                {"directions", "INTS"},
@@ -229,6 +229,7 @@ void register_scan(OpRegistry& registry) {
                                {"scan_input_directions", "INTS"},
                                {"scan_output_directions", "INTS"}},
                 .traits = kControlFlow,
+                .since = {16, 8},
                 .infer = infer_scan,
                 .reference = reference_scan});
 }

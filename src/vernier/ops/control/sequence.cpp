@@ -86,22 +86,27 @@ void length(ReferenceContext& context) {
 }  // namespace
 
 void register_sequence(OpRegistry& registry) {
-  const auto add = [&](const char* op, int min_inputs, int max_inputs, auto infer, auto reference) {
+  const auto add = [&](const char* op, std::vector<Role> operands, TypesSince since, auto infer,
+                       auto reference, int optional_inputs = 0, int repeats = 0) {
     registry.add({.op = op,
-                  .min_inputs = min_inputs,
-                  .max_inputs = max_inputs,
+                  .operands = std::move(operands),
+                  .optional_inputs = optional_inputs,
+                  .repeats = repeats,
                   .traits = kDataMovement,
+                  .since = since,
                   .infer = infer,
                   .reference = reference});
   };
-  add("SequenceConstruct", 1, kVariadic, infer_construct, construct);
-  add("SequenceAt", 2, 2, infer_at, at);
-  add("SequenceInsert", 2, 3, infer_insert, insert);
-  add("SequenceErase", 1, 2, infer_erase, erase);
-  add("SequenceLength", 1, 1, infer_length, length);
+  constexpr Role kData = Role::kData, kIndices = Role::kIndices;
+  add("SequenceConstruct", {kData}, kNoNarrowFloats, infer_construct, construct, 0, 1);
+  add("SequenceAt", {kData, kIndices}, {0, 11}, infer_at, at);
+  add("SequenceInsert", {kData, kData, kIndices}, kNoNarrowFloats, infer_insert, insert, 1);
+  add("SequenceErase", {kData, kIndices}, kNoNarrowFloats, infer_erase, erase, 1);
+  add("SequenceLength", {kData}, kNoNarrowFloats, infer_length, length);
   registry.add({.op = "SequenceEmpty",
                 .attributes = {{"dtype", "INT"}},
                 .traits = kDataMovement,
+                .since = kNoNarrowFloats,
                 .infer = infer_empty,
                 .reference = empty});
 }

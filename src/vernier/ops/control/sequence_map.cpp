@@ -44,10 +44,11 @@ void reference_sequence_map(ReferenceContext& context) {
 
 void register_sequence_map(OpRegistry& registry) {
   registry.add({.op = "SequenceMap",
-                .min_inputs = 1,
-                .max_inputs = kVariadic,
+                .operands = {Role::kData},
+                .repeats = 1,
                 .max_outputs = kVariadic,
                 .traits = kControlFlow,
+                .since = kNoNarrowFloats,
                 .infer = infer_sequence_map,
                 .reference = reference_sequence_map});
 }

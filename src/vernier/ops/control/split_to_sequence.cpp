@@ -76,10 +76,11 @@ void reference_split_to_sequence(ReferenceContext& context) {
 
 void register_split_to_sequence(OpRegistry& registry) {
   registry.add({.op = "SplitToSequence",
-                .min_inputs = 1,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kSizes},
+                .optional_inputs = 1,
                 .attributes = {{"axis", "INT"}, {"keepdims", "INT"}},
                 .traits = kDataMovement,
+                .since = kNoNarrowFloats,
                 .infer = infer_split_to_sequence,
                 .reference = reference_split_to_sequence});
 }

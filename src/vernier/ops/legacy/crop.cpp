@@ -59,10 +59,10 @@ void reference_crop(ReferenceContext& context) {
 
 void register_crop(OpRegistry& registry) {
   registry.add({.op = "Crop",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"border", "INTS"}, {"scale", "INTS"}},
                 .traits = kDataMovement,
+                .since = kNoNarrowFloats,
                 .infer = infer_crop,
                 .reference = reference_crop,
                 .flops = no_flops});

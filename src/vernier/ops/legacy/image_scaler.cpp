@@ -32,9 +32,10 @@ void reference_image_scaler(ReferenceContext& context) {
 
 void register_image_scaler(OpRegistry& registry) {
   registry.add({.op = "ImageScaler",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"scale", "FLOAT"}, {"bias", "FLOATS"}},
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
                 .infer = infer_image_scaler,
                 .reference = reference_image_scaler});
 }

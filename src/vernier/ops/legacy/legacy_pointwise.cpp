@@ -38,10 +38,11 @@ void parametric_softplus(ReferenceContext& context) {
 }  // namespace
 
 void register_legacy_pointwise(OpRegistry& registry) {
-  add_unary_real(registry, "Affine", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, affine);
-  add_unary_real(registry, "Scale", {{"scale", "FLOAT"}}, scale);
-  add_unary_real(registry, "ScaledTanh", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, scaled_tanh);
-  add_unary_real(registry, "ParametricSoftplus", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}},
+  add_unary_real(registry, "Affine", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, kNoNarrowFloats, affine);
+  add_unary_real(registry, "Scale", {{"scale", "FLOAT"}}, kNoNarrowFloats, scale);
+  add_unary_real(registry, "ScaledTanh", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, kNoNarrowFloats,
+                 scaled_tanh);
+  add_unary_real(registry, "ParametricSoftplus", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, kNoNarrowFloats,
                  parametric_softplus);
 }
 

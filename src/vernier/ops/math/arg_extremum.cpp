@@ -55,10 +55,11 @@ void reference_arg_extremum(ReferenceContext& context) {
 template <class Better>
 void add(OpRegistry& registry, const char* name) {
   registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"axis", "INT"}, {"keepdims", "INT"}, {"select_last_index", "INT"}},
                 .traits = kReduction | kRoundsNothing,
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
                 .infer = infer_arg_extremum,
                 .reference = reference_arg_extremum<Better>});
 }

@@ -70,12 +70,12 @@ void reference_arithmetic(ReferenceContext& context) {
 }
 
 template <class Op>
-void add(OpRegistry& registry, const char* name, uint32_t traits = 0) {
+void add(OpRegistry& registry, const char* name, uint32_t traits, Role second = Role::kData) {
   registry.add({.op = name,
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, second},
                 .attributes = {{"axis", "INT"}, {"broadcast", "INT"}, {"consumed_inputs", "INTS"}},
                 .traits = kPointwise | traits,
+                .since = {13, 1},
                 .infer = infer_arithmetic<Op>,
                 .reference = reference_arithmetic<Op>});
 }
@@ -87,7 +87,7 @@ void register_arithmetic(OpRegistry& registry) {
   add<SubOp>(registry, "Sub", kRoundsOnce);
   add<MulOp>(registry, "Mul", kRoundsOnce);
   // A quotient is no such result: kernels take the product with the reciprocal for it.
-  add<DivOp>(registry, "Div");
+  add<DivOp>(registry, "Div", kFewRoundings, Role::kDivisor);
 }
 
 }  // namespace vernier::ops

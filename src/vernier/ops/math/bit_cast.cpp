@@ -53,10 +53,11 @@ void reference_bit_cast(ReferenceContext& context) {
 
 void register_bit_cast(OpRegistry& registry) {
   registry.add({.op = "BitCast",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"to", "INT"}},
                 .traits = kPointwise,
+                .precision = PrecisionClass::kStatesType,
+                .since = kNoNarrowFloats,
                 .infer = infer_bit_cast,
                 .reference = reference_bit_cast});
 }

@@ -34,9 +34,9 @@ void zip_bits(ReferenceContext& context, F f) {
 template <class F>
 void add(OpRegistry& registry, const char* name) {
   registry.add({.op = name,
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kData},
                 .traits = kPointwise,
+                .since = kNoNarrowFloats,
                 .infer = infer_bitwise,
                 .reference = [](ReferenceContext& context) { zip_bits(context, F()); }});
 }
@@ -75,16 +75,16 @@ void register_bitwise(OpRegistry& registry) {
   add<std::bit_or<int64_t>>(registry, "BitwiseOr");
   add<std::bit_xor<int64_t>>(registry, "BitwiseXor");
   registry.add({.op = "BitwiseNot",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .traits = kPointwise,
+                .since = kNoNarrowFloats,
                 .infer = [](InferContext& context) { context.set_type(0, context.type(0)); },
                 .reference = bitwise_not});
   registry.add({.op = "BitShift",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kData},
                 .attributes = {{"direction", "STRING"}},
                 .traits = kPointwise,
+                .since = kNoNarrowFloats,
                 .infer = infer_bitwise,
                 .reference = bit_shift});
 }

@@ -63,17 +63,19 @@ void reference_cast(ReferenceContext& context) {
 
 void register_cast(OpRegistry& registry) {
   registry.add({.op = "Cast",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"to", "INT"}, {"saturate", "INT"}, {"round_mode", "STRING"}},
                 .traits = kPointwise | kRoundsOnce,
+                .precision = PrecisionClass::kStatesType,
+                .since = {13, 1},
                 .infer = infer_cast,
                 .reference = reference_cast});
   registry.add({.op = "CastLike",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kSetting},
                 .attributes = {{"saturate", "INT"}, {"round_mode", "STRING"}},
                 .traits = kPointwise | kRoundsOnce,
+                .precision = PrecisionClass::kStatesType,
+                .since = {15, 15},
                 .infer = infer_cast,
                 .reference = reference_cast});
 }

@@ -67,10 +67,11 @@ void reference_clip(ReferenceContext& context) {
 
 void register_clip(OpRegistry& registry) {
   registry.add({.op = "Clip",
-                .min_inputs = 1,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kData, Role::kData},
+                .optional_inputs = 2,
                 .attributes = {{"min", "FLOAT"}, {"max", "FLOAT"}, {"consumed_inputs", "INTS"}},
                 .traits = kPointwise | kRoundsNothing,
+                .since = {13, 1},
                 .infer = infer_clip,
                 .reference = reference_clip});
 }

@@ -86,10 +86,10 @@ void equal(ReferenceContext& context) {
 template <class Op>
 void add(OpRegistry& registry, const char* name, void (*reference_comparison)(ReferenceContext&)) {
   registry.add({.op = name,
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kData},
                 .attributes = {{"axis", "INT"}, {"broadcast", "INT"}},
                 .traits = kPointwise,
+                .since = kNoNarrowFloats,
                 .infer = infer_comparison<Op>,
                 .reference = reference_comparison});
 }

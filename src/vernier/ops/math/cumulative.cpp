@@ -54,13 +54,13 @@ void reference_cumulative(ReferenceContext& context) {
 }
 
 template <class Op>
-void add(OpRegistry& registry, const char* name, uint32_t traits) {
+void add(OpRegistry& registry, const char* name, uint32_t traits, TypesSince since) {
   registry.add({.op = name,
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kAxes},
                 .attributes = {{"exclusive", "INT"}, {"reverse", "INT"}},
                 .traits = traits,
                 .precision = PrecisionClass::kNeverLower,
+                .since = since,
                 .infer = infer_cumulative,
                 .reference = reference_cumulative<Op>});
 }
@@ -68,8 +68,8 @@ void add(OpRegistry& registry, const char* name, uint32_t traits) {
 }  // namespace
 
 void register_cumulative(OpRegistry& registry) {
-  add<Sum>(registry, "CumSum", kSums);
-  add<Product>(registry, "CumProd", 0);
+  add<Sum>(registry, "CumSum", kSums | kAddsUp, {14, 14});
+  add<Product>(registry, "CumProd", 0, kNoNarrowFloats);
 }
 
 }  // namespace vernier::ops

@@ -62,9 +62,9 @@ void reference_det(ReferenceContext& context) {
 
 void register_det(OpRegistry& registry) {
   registry.add({.op = "Det",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .precision = PrecisionClass::kNeverLower,
+                .since = {22, 11},
                 .infer = infer_det,
                 .reference = reference_det});
 }

@@ -197,11 +197,12 @@ double flops_einsum(const Node& node, const std::vector<Dims>& inputs, const std
 
 void register_einsum(OpRegistry& registry) {
   registry.add({.op = "Einsum",
-                .min_inputs = 1,
-                .max_inputs = kVariadic,
+                .operands = {Role::kData},
+                .repeats = 1,
                 .attributes = {{"equation", "STRING"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
+                .since = {0, 12},
                 .infer = infer_einsum,
                 .reference = reference_einsum,
                 .flops = flops_einsum});

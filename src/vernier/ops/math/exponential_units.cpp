@@ -25,10 +25,10 @@ void celu(ReferenceContext& context) {
 }  // namespace
 
 void register_exponential_units(OpRegistry& registry) {
-  add_unary_real(registry, "Elu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}}, elu);
+  add_unary_real(registry, "Elu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}}, {22, 1}, elu, 1);
   add_unary_real(registry, "Selu", {{"alpha", "FLOAT"}, {"gamma", "FLOAT"}, {"consumed_inputs", "INTS"}},
-                 selu);
-  add_unary_real(registry, "Celu", {{"alpha", "FLOAT"}}, celu);
+                 {22, 1}, selu, 1);
+  add_unary_real(registry, "Celu", {{"alpha", "FLOAT"}}, kNoNarrowFloats, celu, 1);
 }
 
 }  // namespace vernier::ops

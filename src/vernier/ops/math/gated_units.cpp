@@ -1,7 +1,7 @@
 // Activations that scale their input by a gate computed from it: Gelu (exact or by tanh), Swish, and SwiGLU,
 // which is Swish of the first input times the second, of equal sizes.
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/math/pointwise.h"
 #include "vernier/ops/support/nn/activations.h"
 
@@ -38,13 +38,14 @@ void swiglu(ReferenceContext& context) {
   context.store(0, context.dims(0), out);
 }
 
-void add(OpRegistry& registry, const char* name, AttributeSpec attribute,
+void add(OpRegistry& registry, const char* name, AttributeSpec attribute, TypesSince since,
          void (*reference)(ReferenceContext&)) {
   registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {std::move(attribute)},
-                .traits = kPointwise,
+                .traits = kPointwise | kFunction,
+                .since = since,
+                .cancels_until = HUGE_VAL,
                 .infer = [](InferContext& context) { context.set_type(0, context.type(0)); },
                 .reference = reference});
 }
@@ -52,13 +53,13 @@ void add(OpRegistry& registry, const char* name, AttributeSpec attribute,
 }  // namespace
 
 void register_gated_units(OpRegistry& registry) {
-  add(registry, "Gelu", {"approximate", "STRING"}, gelu);
-  add(registry, "Swish", {"alpha", "FLOAT"}, swish);
+  add(registry, "Gelu", {"approximate", "STRING"}, {20, 20}, gelu);
+  add(registry, "Swish", {"alpha", "FLOAT"}, {24, 24}, swish);
   registry.add({.op = "SwiGLU",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kData},
                 .attributes = {{"alpha", "FLOAT"}},
-                .traits = kPointwise,
+                .traits = kPointwise | kFewRoundings,
+                .since = kNoNarrowFloats,
                 .infer = infer_swiglu,
                 .reference = swiglu});
 }

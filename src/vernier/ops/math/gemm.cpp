@@ -55,15 +55,17 @@ void reference_gemm(ReferenceContext& context) {
 
 void register_gemm(OpRegistry& registry) {
   registry.add({.op = "Gemm",
-                .min_inputs = 2,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kWeight, Role::kBias},
+                .optional_inputs = 1,
                 .attributes = {{"alpha", "FLOAT"},
                                {"beta", "FLOAT"},
                                {"transA", "INT"},
                                {"transB", "INT"},
                                {"broadcast", "INT"}},
-                .traits = kContraction | kSums,
+                .traits = kContraction | kSums | kProducts,
                 .precision = PrecisionClass::kAlways,
+                .since = {13, 1},
+                .output_channels = -1,
                 .infer = infer_gemm,
                 .reference = reference_gemm,
                 .flops = gemm_flops});

@@ -35,16 +35,16 @@ void is_inf(ReferenceContext& context) {
 
 void register_is_nan(OpRegistry& registry) {
   registry.add({.op = "IsNaN",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .traits = kPointwise,
+                .since = kNoNarrowFloats,
                 .infer = infer_is_nan,
                 .reference = is_nan});
   registry.add({.op = "IsInf",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"detect_negative", "INT"}, {"detect_positive", "INT"}},
                 .traits = kPointwise,
+                .since = kNoNarrowFloats,
                 .infer = infer_is_nan,
                 .reference = is_inf});
 }

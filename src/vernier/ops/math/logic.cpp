@@ -44,10 +44,10 @@ void infer_not(InferContext& context) {
 template <class Op>
 void add(OpRegistry& registry, const char* name) {
   registry.add({.op = name,
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kData},
                 .attributes = {{"axis", "INT"}, {"broadcast", "INT"}},
                 .traits = kPointwise,
+                .since = kNoNarrowFloats,
                 .infer = infer_logic<Op>,
                 .reference = reference_logic<Op>});
 }
@@ -59,9 +59,9 @@ void register_logic(OpRegistry& registry) {
   add<Or>(registry, "Or");
   add<Xor>(registry, "Xor");
   registry.add({.op = "Not",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .traits = kPointwise,
+                .since = kNoNarrowFloats,
                 .infer = infer_not,
                 .reference = [](ReferenceContext& context) {
                   map_number(context, [](auto x) { return decltype(x)(x == 0); });

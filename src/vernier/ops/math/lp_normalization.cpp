@@ -36,11 +36,11 @@ void reference_lp_normalization(ReferenceContext& context) {
 
 void register_lp_normalization(OpRegistry& registry) {
   registry.add({.op = "LpNormalization",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"axis", "INT"}, {"p", "INT"}},
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
+                .since = {22, 1},
                 .infer = infer_lp_normalization,
                 .reference = reference_lp_normalization});
 }

@@ -36,10 +36,11 @@ void matmul_integer(ReferenceContext& context) {
 
 void register_matmul(OpRegistry& registry) {
   registry.add({.op = "MatMul",
-                .min_inputs = 2,
-                .max_inputs = 2,
-                .traits = kContraction | kSums,
+                .operands = {Role::kData, Role::kWeight},
+                .traits = kContraction | kSums | kProducts,
                 .precision = PrecisionClass::kAlways,
+                .since = {13, 1},
+                .output_channels = -1,
                 .infer =
                     [](InferContext& context) {
                       require_one_type(context, 0, 2);
@@ -48,9 +49,12 @@ void register_matmul(OpRegistry& registry) {
                 .reference = matmul_reference,
                 .flops = matmul_flops});
   registry.add({.op = "MatMulInteger",
-                .min_inputs = 2,
-                .max_inputs = 4,
+                .operands = {Role::kData, Role::kWeight, Role::kZeroPoint, Role::kWeightZeroPoint},
+                .optional_inputs = 2,
                 .traits = kContraction,
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
+                .output_channels = -1,
                 .infer = infer_matmul_integer,
                 .reference = matmul_integer,
                 .flops = matmul_flops});

@@ -1,7 +1,7 @@
 // Mod: the remainder with the sign of the divisor (fmod = 0) or of the dividend (fmod = 1). Floats with fmod
 // = 0 are legal since opset 28.
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/math/legacy_broadcast.h"
 #include "vernier/ops/support/math/pointwise.h"
@@ -59,10 +59,10 @@ void reference_mod(ReferenceContext& context) {
 
 void register_mod(OpRegistry& registry) {
   registry.add({.op = "Mod",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kData},
                 .attributes = {{"fmod", "INT"}},
-                .traits = kPointwise,
+                .traits = kPointwise | kFewRoundings,
+                .since = {13, 10},
                 .infer = infer_mod,
                 .reference = reference_mod});
 }

@@ -46,19 +46,21 @@ void shrink(ReferenceContext& context) {
 
 void register_piecewise_linear(OpRegistry& registry) {
   registry.add({.op = "Relu",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"consumed_inputs", "INTS"}},
                 .traits = kPointwise | kRoundsNothing,
+                .since = {13, 1},
                 .infer = infer_relu,
                 .reference = relu});
-  add_unary_real(registry, "LeakyRelu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}}, leaky_relu);
-  add_unary_real(registry, "ThresholdedRelu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}},
+  add_unary_real(registry, "LeakyRelu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}}, {16, 1},
+                 leaky_relu);
+  add_unary_real(registry, "ThresholdedRelu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}}, {22, 10},
                  thresholded_relu);
   add_unary_real(registry, "HardSigmoid",
-                 {{"alpha", "FLOAT"}, {"beta", "FLOAT"}, {"consumed_inputs", "INTS"}}, hard_sigmoid);
+                 {{"alpha", "FLOAT"}, {"beta", "FLOAT"}, {"consumed_inputs", "INTS"}}, {22, 1}, hard_sigmoid,
+                 1);
   add_unary_real(registry, "Shrink", {{"bias", "FLOAT"}, {"lambd", "FLOAT"}, {"consumed_inputs", "INTS"}},
-                 shrink);
+                 {0, 9}, shrink);
 }
 
 }  // namespace vernier::ops

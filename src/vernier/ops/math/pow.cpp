@@ -1,7 +1,7 @@
 // Pow: the type of the base is that of the result; since opset 12 the exponent may be of another type. An
 // integer to an integer power is computed exactly and wraps; a negative power of an integer is truncated
 // towards zero.
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/math/legacy_broadcast.h"
 #include "vernier/ops/support/math/pointwise.h"
 
@@ -43,11 +43,11 @@ void reference_pow(ReferenceContext& context) {
 
 void register_pow(OpRegistry& registry) {
   registry.add({.op = "Pow",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kData},
                 .attributes = {{"axis", "INT"}, {"broadcast", "INT"}},
-                .traits = kPointwise,
+                .traits = kPointwise | kFunction,
                 .precision = PrecisionClass::kNeverLower,
+                .since = {15, 1},
                 .infer = infer_pow,
                 .reference = reference_pow});
 }

@@ -1,6 +1,6 @@
 // PRelu: x where x >= 0, else slope * x. The slope broadcasts to x; before opset 7 a slope of several
 // elements is one per channel, that is, along axis 1.
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/math/pointwise.h"
 #include "vernier/ops/support/math/wrapping.h"
 
@@ -38,10 +38,10 @@ void reference_prelu(ReferenceContext& context) {
 
 void register_prelu(OpRegistry& registry) {
   registry.add({.op = "PRelu",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kData},
                 .attributes = {{"consumed_inputs", "INTS"}},
-                .traits = kPointwise,
+                .traits = kPointwise | kFewRoundings,
+                .since = {16, 1},
                 .infer = infer_prelu,
                 .reference = reference_prelu});
 }

@@ -106,11 +106,12 @@ void infer_followed(InferContext& context) {
 void add(OpRegistry& registry, const char* name, void (*reference)(ReferenceContext&),
          PrecisionClass precision, uint32_t traits = 0, void (*infer)(InferContext&) = infer_reduced) {
   registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kAxes},
+                .optional_inputs = 1,
                 .attributes = {{"axes", "INTS"}, {"keepdims", "INT"}, {"noop_with_empty_axes", "INT"}},
                 .traits = kReduction | traits,
                 .precision = precision,
+                .since = {13, 1},
                 .infer = infer,
                 .reference = reference,
                 .flops = [](const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>&) {
@@ -121,15 +122,15 @@ void add(OpRegistry& registry, const char* name, void (*reference)(ReferenceCont
 }  // namespace
 
 void register_reduce(OpRegistry& registry) {
-  constexpr auto kFollow = PrecisionClass::kFollow, kWide = PrecisionClass::kNeverLower;
-  add(registry, "ReduceSum", number<kSum>, kWide, kSums, infer_followed < operator+>);
+  constexpr auto kBounded = PrecisionClass::kBounded, kWide = PrecisionClass::kNeverLower;
+  add(registry, "ReduceSum", number<kSum>, kWide, kSums | kAddsUp, infer_followed < operator+>);
   add(registry, "ReduceProd", number<kProduct>, kWide, 0, infer_followed < operator*>);
-  add(registry, "ReduceMax", number<kMax>, kFollow, kRoundsNothing, infer_followed<max>);
-  add(registry, "ReduceMin", number<kMin>, kFollow, kRoundsNothing, infer_followed<min>);
-  add(registry, "ReduceMean", number<kMean>, kWide);
-  add(registry, "ReduceL1", number<kL1>, kWide, kSums);
-  add(registry, "ReduceL2", real<kL2>, kWide);
-  add(registry, "ReduceSumSquare", number<kSumSquare>, kWide, kSums);
+  add(registry, "ReduceMax", number<kMax>, kBounded, kRoundsNothing, infer_followed<max>);
+  add(registry, "ReduceMin", number<kMin>, kBounded, kRoundsNothing, infer_followed<min>);
+  add(registry, "ReduceMean", number<kMean>, PrecisionClass::kComputedWide, kAddsUp);
+  add(registry, "ReduceL1", number<kL1>, kWide, kSums | kAddsUp);
+  add(registry, "ReduceL2", real<kL2>, kWide, kAddsUp);
+  add(registry, "ReduceSumSquare", number<kSumSquare>, kWide, kSums | kAddsUp);
   add(registry, "ReduceLogSum", real<kLogSum>, kWide);
   add(registry, "ReduceLogSumExp", real<kLogSumExp>, kWide);
 }

@@ -46,12 +46,12 @@ struct Sign {
 };
 
 template <class Op>
-void add(OpRegistry& registry, const char* name, uint32_t traits) {
+void add(OpRegistry& registry, const char* name, uint32_t traits, TypesSince since) {
   registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"consumed_inputs", "INTS"}},
                 .traits = kPointwise | traits,
+                .since = since,
                 .infer =
                     [](InferContext& context) {
                       context.set_type(0, context.type(0));
@@ -63,9 +63,9 @@ void add(OpRegistry& registry, const char* name, uint32_t traits) {
 }  // namespace
 
 void register_sign(OpRegistry& registry) {
-  add<Abs>(registry, "Abs", kRoundsNothing);
-  add<Neg>(registry, "Neg", kRoundsNothing);
-  add<Sign>(registry, "Sign", kRoundsNothing | kSteps);
+  add<Abs>(registry, "Abs", kRoundsNothing, {13, 1});
+  add<Neg>(registry, "Neg", kRoundsNothing, {13, 1});
+  add<Sign>(registry, "Sign", kRoundsNothing | kSteps, {13, 9});
 }
 
 }  // namespace vernier::ops

@@ -86,12 +86,14 @@ void reference_top_k(ReferenceContext& context) {
 
 void register_top_k(OpRegistry& registry) {
   registry.add({.op = "TopK",
-                .min_inputs = 1,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kSizes},
+                .optional_inputs = 1,
                 .min_outputs = 2,
                 .max_outputs = 2,
                 .attributes = {{"axis", "INT"}, {"k", "INT"}, {"largest", "INT"}, {"sorted", "INT"}},
                 .traits = kReduction | kRoundsNothing,
+                .precision = PrecisionClass::kUntried,
+                .since = {24, 1},
                 .infer = infer_top_k,
                 .reference = reference_top_k});
 }

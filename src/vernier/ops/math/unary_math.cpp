@@ -47,38 +47,61 @@ struct Row {
   const char* op;
   void (*reference)(ReferenceContext&);
   PrecisionClass precision;
-  void (*infer)(InferContext&);
-  uint32_t traits = kPointwise;
+  TypesSince since;
+  double cancels_until;
+  uint32_t traits;
+  void (*infer)(InferContext&) = &infer_unary_math;
+  Role operand = Role::kData;
 };
 
-constexpr auto kFollow = PrecisionClass::kFollow;
+constexpr auto kFollow = PrecisionClass::kByTraits;
 constexpr auto kWide = PrecisionClass::kNeverLower;
 
 template <double (*Function)(double)>
-constexpr Row row(const char* op, PrecisionClass precision) {
-  return {op, &reference_unary_math<Function>, precision, &infer_unary_math};
+constexpr Row row(const char* op, PrecisionClass precision, TypesSince since, double cancels_until = 0,
+                  uint32_t traits = kFunction) {
+  return {op, &reference_unary_math<Function>, precision, since, cancels_until, kPointwise | traits};
 }
 
 template <double (*Function)(double)>
-constexpr Row rounding(const char* op) {
-  return {op, &reference_unary_math<Function>, kFollow, &infer_rounding,
-          kPointwise | kRoundsNothing | kSteps};
+constexpr Row rounding(const char* op, TypesSince since) {
+  return {op, &reference_unary_math<Function>,      kFollow,        since,
+          0,  kPointwise | kRoundsNothing | kSteps, &infer_rounding};
 }
 
 constexpr Row kRows[] = {
-    row<std::acos>("Acos", kWide),         row<std::acosh>("Acosh", kWide),
-    row<std::asin>("Asin", kWide),         row<std::asinh>("Asinh", kWide),
-    row<std::atan>("Atan", kWide),         row<std::atanh>("Atanh", kWide),
-    rounding<std::ceil>("Ceil"),           row<std::cos>("Cos", kWide),
-    row<std::cosh>("Cosh", kWide),         row<std::erf>("Erf", kFollow),
-    row<std::exp>("Exp", kWide),           rounding<std::floor>("Floor"),
-    row<std::log>("Log", kWide),           row<std::sin>("Sin", kWide),
-    row<std::sinh>("Sinh", kWide),         row<std::sqrt>("Sqrt", kFollow),
-    row<std::tan>("Tan", kWide),           row<std::tanh>("Tanh", kFollow),
-    row<sigmoid>("Sigmoid", kFollow),      row<softplus>("Softplus", kFollow),
-    row<softsign>("Softsign", kFollow),    row<mish>("Mish", kFollow),
-    row<hard_swish>("HardSwish", kFollow), row<reciprocal>("Reciprocal", kWide),
-    rounding<round_half_even>("Round"),
+    row<std::acos>("Acos", kWide, {22, 7}),
+    row<std::acosh>("Acosh", kWide, {22, 9}),
+    row<std::asin>("Asin", kWide, {22, 7}),
+    row<std::asinh>("Asinh", kWide, {22, 9}, HUGE_VAL),
+    row<std::atan>("Atan", kWide, {22, 7}),
+    row<std::atanh>("Atanh", kWide, {22, 9}, 1),
+    rounding<std::ceil>("Ceil", {13, 1}),
+    row<std::cos>("Cos", kWide, {22, 7}),
+    row<std::cosh>("Cosh", kWide, {22, 9}),
+    row<std::erf>("Erf", kFollow, {13, 9}, 1),
+    row<std::exp>("Exp", kWide, {13, 1}),
+    rounding<std::floor>("Floor", {13, 1}),
+    row<std::log>("Log", kWide, {13, 1}, 1),
+    row<std::sin>("Sin", kWide, {22, 7}),
+    row<std::sinh>("Sinh", kWide, {22, 9}),
+    row<std::sqrt>("Sqrt", kFollow, {13, 1}),
+    row<std::tan>("Tan", kWide, {22, 7}),
+    row<std::tanh>("Tanh", kFollow, {13, 1}, 1),
+    row<sigmoid>("Sigmoid", kFollow, {13, 1}, 1),
+    row<softplus>("Softplus", kFollow, {22, 1}, 1),
+    row<softsign>("Softsign", kFollow, {22, 1}, 0, kFewRoundings),
+    row<mish>("Mish", kFollow, {22, 18}, HUGE_VAL),
+    row<hard_swish>("HardSwish", kFollow, {22, 14}, 3),
+    Row{"Reciprocal",
+        &reference_unary_math<reciprocal>,
+        kWide,
+        {13, 1},
+        0,
+        kPointwise | kFunction,
+        &infer_unary_math,
+        Role::kDivisor},
+    rounding<round_half_even>("Round", {22, 11}),
 };
 
 }  // namespace
@@ -86,11 +109,12 @@ constexpr Row kRows[] = {
 void register_unary_math(OpRegistry& registry) {
   for (const Row& row : kRows) {
     registry.add({.op = row.op,
-                  .min_inputs = 1,
-                  .max_inputs = 1,
+                  .operands = {row.operand},
                   .attributes = {{"consumed_inputs", "INTS"}},
                   .traits = row.traits,
                   .precision = row.precision,
+                  .since = row.since,
+                  .cancels_until = row.cancels_until,
                   .infer = row.infer,
                   .reference = row.reference});
   }

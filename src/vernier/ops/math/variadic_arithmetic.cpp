@@ -91,12 +91,15 @@ void mean(ReferenceContext& context) {
 }
 
 void add(OpRegistry& registry, const char* name, void (*infer_variadic_arithmetic)(InferContext&),
-         void (*reference_variadic_arithmetic)(ReferenceContext&), uint32_t traits) {
+         void (*reference_variadic_arithmetic)(ReferenceContext&), uint32_t traits,
+         PrecisionClass precision = PrecisionClass::kByTraits) {
   registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = kVariadic,
+                .operands = {Role::kData},
+                .repeats = 1,
                 .attributes = {{"consumed_inputs", "INTS"}},
                 .traits = kPointwise | traits,
+                .precision = precision,
+                .since = {13, 1},
                 .infer = infer_variadic_arithmetic,
                 .reference = reference_variadic_arithmetic});
 }
@@ -104,10 +107,12 @@ void add(OpRegistry& registry, const char* name, void (*infer_variadic_arithmeti
 }  // namespace
 
 void register_variadic_arithmetic(OpRegistry& registry) {
-  add(registry, "Min", infer_variadic_arithmetic<Min>, reference_variadic_arithmetic<Min>, kRoundsNothing);
-  add(registry, "Max", infer_variadic_arithmetic<Max>, reference_variadic_arithmetic<Max>, kRoundsNothing);
+  add(registry, "Min", infer_variadic_arithmetic<Min>, reference_variadic_arithmetic<Min>, kRoundsNothing,
+      PrecisionClass::kBounded);
+  add(registry, "Max", infer_variadic_arithmetic<Max>, reference_variadic_arithmetic<Max>, kRoundsNothing,
+      PrecisionClass::kBounded);
   add(registry, "Sum", infer_variadic_arithmetic<Sum>, reference_variadic_arithmetic<Sum>, kSums);
-  add(registry, "Mean", infer_variadic, mean, 0);
+  add(registry, "Mean", infer_variadic, mean, kFewRoundings);
 }
 
 }  // namespace vernier::ops

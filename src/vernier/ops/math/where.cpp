@@ -54,9 +54,9 @@ void reference_where(ReferenceContext& context) {
 
 void register_where(OpRegistry& registry) {
   registry.add({.op = "Where",
-                .min_inputs = 3,
-                .max_inputs = 3,
+                .operands = {Role::kMask, Role::kData, Role::kData},
                 .traits = kPointwise | kDataMovement | kRoundsNothing,
+                .since = {16, 9},
                 .infer = infer_where,
                 .reference = reference_where});
 }

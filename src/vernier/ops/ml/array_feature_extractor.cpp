@@ -37,8 +37,7 @@ void reference_array_feature_extractor(ReferenceContext& context) {
 void register_array_feature_extractor(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "ArrayFeatureExtractor",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kIndices},
                 .traits = kDataMovement,
                 .infer = infer_array_feature_extractor,
                 .reference = reference_array_feature_extractor});

@@ -92,8 +92,7 @@ void reference_cast_map(ReferenceContext& context) {
 void register_cast_map(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "CastMap",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"cast_to", "STRING"}, {"map_form", "STRING"}, {"max_map", "INT"}},
                 .infer = infer_cast_map,
                 .reference = reference_cast_map});

@@ -44,8 +44,7 @@ void reference_dict_vectorizer(ReferenceContext& context) {
 void register_dict_vectorizer(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "DictVectorizer",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"int64_vocabulary", "INTS"}, {"string_vocabulary", "STRINGS"}},
                 .traits = kDataMovement,
                 .infer = infer_dict_vectorizer,

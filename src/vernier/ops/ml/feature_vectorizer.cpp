@@ -47,8 +47,8 @@ void reference_feature_vectorizer(ReferenceContext& context) {
 void register_feature_vectorizer(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "FeatureVectorizer",
-                .min_inputs = 1,
-                .max_inputs = kVariadic,
+                .operands = {Role::kData},
+                .repeats = 1,
                 .attributes = {{"inputdimensions", "INTS"}},
                 .traits = kDataMovement,
                 .infer = infer_feature_vectorizer,

@@ -47,8 +47,7 @@ void reference_imputer(ReferenceContext& context) {
 void register_imputer(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "Imputer",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"imputed_value_floats", "FLOATS"},
                                {"imputed_value_int64s", "INTS"},
                                {"replaced_value_float", "FLOAT"},

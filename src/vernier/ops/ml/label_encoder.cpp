@@ -116,8 +116,7 @@ void reference_label_encoder(ReferenceContext& context) {
 void register_label_encoder(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "LabelEncoder",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"classes_strings", "STRINGS"},
                                {"default_float", "FLOAT"},
                                {"default_int64", "INT"},
@@ -136,8 +135,7 @@ void register_label_encoder(OpRegistry& registry) {
                 .reference = reference_label_encoder<label_mapping>});
   registry.add({.domain = "ai.onnx.ml",
                 .op = "CategoryMapper",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"cats_int64s", "INTS"},
                                {"cats_strings", "STRINGS"},
                                {"default_int64", "INT"},

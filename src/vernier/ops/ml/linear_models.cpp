@@ -83,8 +83,7 @@ void classifier(ReferenceContext& context) {
 void register_linear_models(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "LinearRegressor",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"coefficients", "FLOATS"},
                                {"intercepts", "FLOATS"},
                                {"post_transform", "STRING"},
@@ -95,8 +94,7 @@ void register_linear_models(OpRegistry& registry) {
                 .reference = regressor});
   registry.add({.domain = "ai.onnx.ml",
                 .op = "LinearClassifier",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .max_outputs = 2,
                 .attributes = {{"classlabels_ints", "INTS"},
                                {"classlabels_strings", "STRINGS"},

@@ -53,8 +53,7 @@ void reference_one_hot_encoder(ReferenceContext& context) {
 void register_one_hot_encoder(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "OneHotEncoder",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"cats_int64s", "INTS"}, {"cats_strings", "STRINGS"}, {"zeros", "INT"}},
                 .infer = infer_one_hot_encoder,
                 .reference = reference_one_hot_encoder});

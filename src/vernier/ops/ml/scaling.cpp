@@ -80,16 +80,14 @@ void binarize(ReferenceContext& context) {
 void register_scaling(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "Scaler",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"offset", "FLOATS"}, {"scale", "FLOATS"}},
                 .traits = kPointwise,
                 .infer = infer_float,
                 .reference = scale});
   registry.add({.domain = "ai.onnx.ml",
                 .op = "Normalizer",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"norm", "STRING"}},
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
@@ -98,8 +96,7 @@ void register_scaling(OpRegistry& registry) {
   registry.add(
       {.domain = "ai.onnx.ml",
        .op = "Binarizer",
-       .min_inputs = 1,
-       .max_inputs = 1,
+       .operands = {Role::kData},
        .attributes = {{"threshold", "FLOAT"}},
        .traits = kPointwise,
        .infer = [](InferContext& context) { context.set_output(0, context.element(0), context.shape(0)); },

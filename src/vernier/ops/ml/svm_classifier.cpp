@@ -96,8 +96,7 @@ void reference_svm_classifier(ReferenceContext& context) {
 void register_svm_classifier(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "SVMClassifier",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .max_outputs = 2,
                 .attributes = {{"classlabels_ints", "INTS"},
                                {"classlabels_strings", "STRINGS"},

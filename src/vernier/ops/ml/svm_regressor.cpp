@@ -54,8 +54,7 @@ void reference_svm_regressor(ReferenceContext& context) {
 void register_svm_regressor(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "SVMRegressor",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"coefficients", "FLOATS"},
                                {"kernel_params", "FLOATS"},
                                {"kernel_type", "STRING"},

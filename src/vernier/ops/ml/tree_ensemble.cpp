@@ -112,8 +112,7 @@ void reference_tree_ensemble(ReferenceContext& context) {
 void register_tree_ensemble(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "TreeEnsemble",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"aggregate_function", "INT"},
                                {"leaf_targetids", "INTS"},
                                {"leaf_weights", "TENSOR"},

@@ -128,16 +128,14 @@ std::vector<AttributeSpec> attributes(const std::string& votes, std::vector<Attr
 void register_tree_ensemble_models(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "TreeEnsembleRegressor",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = attributes("target", {{"aggregate_function", "STRING"}, {"n_targets", "INT"}}),
                 .precision = PrecisionClass::kNeverLower,
                 .infer = infer_regressor,
                 .reference = regressor});
   registry.add({.domain = "ai.onnx.ml",
                 .op = "TreeEnsembleClassifier",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .max_outputs = 2,
                 .attributes =
                     attributes("class", {{"classlabels_int64s", "INTS"}, {"classlabels_strings", "STRINGS"}}),

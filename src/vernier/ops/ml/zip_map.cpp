@@ -43,8 +43,7 @@ void reference_zip_map(ReferenceContext& context) {
 void register_zip_map(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.ml",
                 .op = "ZipMap",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"classlabels_int64s", "INTS"}, {"classlabels_strings", "STRINGS"}},
                 .traits = kDataMovement,
                 .infer = infer_zip_map,

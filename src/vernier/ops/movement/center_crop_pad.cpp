@@ -53,10 +53,10 @@ void reference_center_crop_pad(ReferenceContext& context) {
 
 void register_center_crop_pad(OpRegistry& registry) {
   registry.add({.op = "CenterCropPad",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kSizes},
                 .attributes = {{"axes", "INTS"}},
                 .traits = kDataMovement,
+                .since = {18, 18},
                 .infer = infer_center_crop_pad,
                 .reference = reference_center_crop_pad,
                 .flops = no_flops});

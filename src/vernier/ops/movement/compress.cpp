@@ -60,10 +60,10 @@ void reference_compress(ReferenceContext& context) {
 
 void register_compress(OpRegistry& registry) {
   registry.add({.op = "Compress",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kMask},
                 .attributes = {{"axis", "INT"}},
                 .traits = kDataMovement,
+                .since = {0, 9},
                 .infer = infer_compress,
                 .reference = reference_compress,
                 .flops = no_flops});

@@ -82,10 +82,11 @@ void reference_concat(ReferenceContext& context) {
 
 void register_concat(OpRegistry& registry) {
   registry.add({.op = "Concat",
-                .min_inputs = 1,
-                .max_inputs = kVariadic,
+                .operands = {Role::kData},
+                .repeats = 1,
                 .attributes = {{"axis", "INT"}},
                 .traits = kDataMovement,
+                .since = {13, 1},
                 .infer = infer_concat,
                 .reference = reference_concat,
                 .flops = no_flops});

@@ -81,10 +81,10 @@ void reference_depth_to_space(ReferenceContext& context) {
 template <bool to_space>
 void add(OpRegistry& registry, const char* name) {
   registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"blocksize", "INT"}, {"mode", "STRING"}},
                 .traits = kDataMovement,
+                .since = {13, 1},
                 .infer = infer_depth_to_space<to_space>,
                 .reference = reference_depth_to_space<to_space>,
                 .flops = no_flops});

@@ -2,6 +2,7 @@
 // up the rest. It trains where opset 1 and 6 do not set is_test, never from opset 7 on, and from 12 where
 // training_mode is true.
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/movement/movement.h"
 #include "vernier/ops/support/random.h"
 
@@ -50,11 +51,12 @@ void reference_dropout(ReferenceContext& context) {
 void register_dropout(OpRegistry& registry) {
   registry.add(
       {.op = "Dropout",
-       .min_inputs = 1,
-       .max_inputs = 3,
+       .operands = {Role::kData, Role::kSetting, Role::kSetting},
+       .optional_inputs = 2,
        .max_outputs = 2,
        .attributes = {{"ratio", "FLOAT"}, {"is_test", "INT"}, {"seed", "INT"}, {"consumed_inputs", "INTS"}},
-       .traits = kPointwise,
+       .traits = kPointwise | kFewRoundings,
+       .since = {13, 1},
        .infer = infer_dropout,
        .reference = reference_dropout,
        .flops = no_flops});

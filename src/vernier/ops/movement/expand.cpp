@@ -47,9 +47,9 @@ void reference_expand(ReferenceContext& context) {
 
 void register_expand(OpRegistry& registry) {
   registry.add({.op = "Expand",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kSizes},
                 .traits = kDataMovement,
+                .since = {13, 8},
                 .infer = infer_expand,
                 .reference = reference_expand,
                 .flops = no_flops});

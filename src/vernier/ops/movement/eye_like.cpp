@@ -31,10 +31,11 @@ void reference_eye_like(ReferenceContext& context) {
 
 void register_eye_like(OpRegistry& registry) {
   registry.add({.op = "EyeLike",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"dtype", "INT"}, {"k", "INT"}},
                 .traits = kRoundsNothing,
+                .precision = PrecisionClass::kStatesType,
+                .since = {22, 9},
                 .infer = infer_eye_like,
                 .reference = reference_eye_like,
                 .flops = no_flops});

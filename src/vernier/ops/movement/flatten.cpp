@@ -30,10 +30,10 @@ void reference_flatten(ReferenceContext& context) {
 
 void register_flatten(OpRegistry& registry) {
   registry.add({.op = "Flatten",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"axis", "INT"}},
                 .traits = kView,
+                .since = {13, 1},
                 .infer = infer_flatten,
                 .reference = reference_flatten,
                 .flops = no_flops});

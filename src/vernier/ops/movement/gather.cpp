@@ -100,19 +100,19 @@ void reference_gather(ReferenceContext& context) {
 }  // namespace
 
 void register_gather(OpRegistry& registry) {
-  const auto add = [&](const char* name, const char* attribute, auto infer, auto compute) {
+  const auto add = [&](const char* name, const char* attribute, TypesSince since, auto infer, auto compute) {
     registry.add({.op = name,
-                  .min_inputs = 2,
-                  .max_inputs = 2,
+                  .operands = {Role::kData, Role::kIndices},
                   .attributes = {{attribute, "INT"}},
                   .traits = kDataMovement,
+                  .since = since,
                   .infer = infer,
                   .reference = compute,
                   .flops = no_flops});
   };
-  add("Gather", "axis", infer_gather, reference_gather<gather_offsets>);
-  add("GatherElements", "axis", infer_gather_elements, reference_gather<gather_elements_offsets>);
-  add("GatherND", "batch_dims", infer_gather_nd, reference_gather<gather_nd_offsets>);
+  add("Gather", "axis", {13, 1}, infer_gather, reference_gather<gather_offsets>);
+  add("GatherElements", "axis", {13, 11}, infer_gather_elements, reference_gather<gather_elements_offsets>);
+  add("GatherND", "batch_dims", {13, 11}, infer_gather_nd, reference_gather<gather_nd_offsets>);
 }
 
 }  // namespace vernier::ops

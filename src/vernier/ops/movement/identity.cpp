@@ -20,9 +20,9 @@ void reference_identity(ReferenceContext& context) {
 
 void register_identity(OpRegistry& registry) {
   registry.add({.op = "Identity",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .traits = kView,
+                .since = {13, 1},
                 .infer = infer_identity,
                 .reference = reference_identity,
                 .flops = no_flops});

@@ -61,8 +61,9 @@ void reference_non_zero(ReferenceContext& context) {
 
 void register_non_zero(OpRegistry& registry) {
   registry.add({.op = "NonZero",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
                 .infer = infer_non_zero,
                 .reference = reference_non_zero,
                 .flops = no_flops});

@@ -47,10 +47,10 @@ void reference_one_hot(ReferenceContext& context) {
 
 void register_one_hot(OpRegistry& registry) {
   registry.add({.op = "OneHot",
-                .min_inputs = 3,
-                .max_inputs = 3,
+                .operands = {Role::kIndices, Role::kSizes, Role::kData},
                 .attributes = {{"axis", "INT"}},
                 .traits = kDataMovement,
+                .since = {0, 9},
                 .infer = infer_one_hot,
                 .reference = reference_one_hot,
                 .flops = no_flops});

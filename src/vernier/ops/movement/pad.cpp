@@ -125,17 +125,18 @@ void reference_pad(ReferenceContext& context) {
 
 void register_pad(OpRegistry& registry) {
   OpDef def{.op = "Pad",
-            .min_inputs = 1,
-            .max_inputs = 4,
+            .operands = {Role::kData, Role::kSizes, Role::kData, Role::kAxes},
+            .optional_inputs = 3,
             .attributes = {{"mode", "STRING"}, {"pads", "INTS"}, {"paddings", "INTS"}, {"value", "FLOAT"}},
             .traits = kDataMovement,
+            .since = {13, 1},
             .infer = infer_pad,
             .reference = reference_pad,
             .flops = no_flops};
   registry.add(def);
   def.domain = "com.microsoft";
-  def.min_inputs = 2;
-  def.max_inputs = 3;
+  def.optional_inputs = 1;
+  def.operands.pop_back();
   def.attributes = {{"mode", "STRING"}};
   registry.add(std::move(def));
 }

@@ -93,25 +93,26 @@ void multinomial(ReferenceContext& context) {
 }  // namespace
 
 void register_random(OpRegistry& registry) {
-  const auto add = [&](const char* name, int inputs, std::vector<AttributeSpec> attributes, auto infer,
-                       auto compute) {
+  const auto add = [&](const char* name, int inputs, std::vector<AttributeSpec> attributes, TypesSince since,
+                       auto infer, auto compute) {
     attributes.insert(attributes.end(), {{"dtype", "INT"}, {"seed", "FLOAT"}});
     registry.add({.op = name,
-                  .min_inputs = inputs,
-                  .max_inputs = inputs,
+                  .operands = std::vector<Role>(static_cast<size_t>(inputs), Role::kData),
                   .attributes = std::move(attributes),
                   .traits = kNondeterministic,
+                  .precision = PrecisionClass::kStatesType,
+                  .since = since,
                   .infer = infer,
                   .reference = compute});
   };
   const AttributeSpec shape{"shape", "INTS"}, mean{"mean", "FLOAT"}, scale{"scale", "FLOAT"},
       low{"low", "FLOAT"}, high{"high", "FLOAT"};
-  add("RandomNormal", 0, {mean, scale, shape}, infer_sized, normal);
-  add("RandomNormalLike", 1, {mean, scale}, infer_like, normal);
-  add("RandomUniform", 0, {low, high, shape}, infer_sized, uniform);
-  add("RandomUniformLike", 1, {low, high}, infer_like, uniform);
-  add("Bernoulli", 1, {}, infer_like, bernoulli);
-  add("Multinomial", 1, {{"sample_size", "INT"}}, infer_multinomial, multinomial);
+  add("RandomNormal", 0, {mean, scale, shape}, {22, 1}, infer_sized, normal);
+  add("RandomNormalLike", 1, {mean, scale}, {22, 1}, infer_like, normal);
+  add("RandomUniform", 0, {low, high, shape}, {22, 1}, infer_sized, uniform);
+  add("RandomUniformLike", 1, {low, high}, {22, 1}, infer_like, uniform);
+  add("Bernoulli", 1, {}, {22, 15}, infer_like, bernoulli);
+  add("Multinomial", 1, {{"sample_size", "INT"}}, kNoNarrowFloats, infer_multinomial, multinomial);
 }
 
 }  // namespace vernier::ops

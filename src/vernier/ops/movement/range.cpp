@@ -73,16 +73,16 @@ void reference_range(ReferenceContext& context) {
 
 void register_range(OpRegistry& registry) {
   OpDef def{.op = "Range",
-            .min_inputs = 3,
-            .max_inputs = 3,
+            .operands = {Role::kData, Role::kData, Role::kData},
             .attributes = {{"stash_type", "INT"}},
             .traits = kRoundsOnce,
-            .precision = PrecisionClass::kNeverLower,
+            .precision = PrecisionClass::kStatesType,
+            .since = kNoNarrowFloats,
             .infer = infer_range,
             .reference = reference_range};
   registry.add(def);
   def.domain = "com.microsoft";
-  def.min_inputs = 2;
+  def.optional_inputs = 1;
   def.attributes = {};
   registry.add(std::move(def));
 }

@@ -85,10 +85,11 @@ void reference_reshape(ReferenceContext& context) {
 
 void register_reshape(OpRegistry& registry) {
   registry.add({.op = "Reshape",
-                .min_inputs = 1,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kSizes},
+                .optional_inputs = 1,
                 .attributes = {{"allowzero", "INT"}, {"shape", "INTS"}, {"consumed_inputs", "INTS"}},
                 .traits = kView,
+                .since = {13, 1},
                 .infer = infer_reshape,
                 .reference = reference_reshape,
                 .flops = no_flops});

@@ -55,10 +55,10 @@ void reference_reverse_sequence(ReferenceContext& context) {
 
 void register_reverse_sequence(OpRegistry& registry) {
   registry.add({.op = "ReverseSequence",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kLengths},
                 .attributes = {{"batch_axis", "INT"}, {"time_axis", "INT"}},
                 .traits = kDataMovement,
+                .since = {0, 10},
                 .infer = infer_reverse_sequence,
                 .reference = reference_reverse_sequence,
                 .flops = no_flops});

@@ -125,22 +125,22 @@ void reference_scatter(ReferenceContext& context) {
 }  // namespace
 
 void register_scatter(OpRegistry& registry) {
-  const auto add = [&](const char* name, const std::vector<AttributeSpec>& attributes, auto infer_scatter,
-                       auto compute) {
+  const auto add = [&](const char* name, const std::vector<AttributeSpec>& attributes, TypesSince since,
+                       auto infer_scatter, auto compute) {
     registry.add({.op = name,
-                  .min_inputs = 3,
-                  .max_inputs = 3,
+                  .operands = {Role::kData, Role::kIndices, Role::kData},
                   .attributes = attributes,
                   .traits = kDataMovement,
+                  .since = since,
                   .infer = infer_scatter,
                   .reference = compute,
                   .flops = no_flops});
   };
-  add("Scatter", {{"axis", "INT"}}, infer_scatter<scatter_elements_offsets>,
+  add("Scatter", {{"axis", "INT"}}, {0, 9}, infer_scatter<scatter_elements_offsets>,
       reference_scatter<scatter_elements_offsets>);
-  add("ScatterElements", {{"axis", "INT"}, {"reduction", "STRING"}}, infer_scatter<scatter_elements_offsets>,
-      reference_scatter<scatter_elements_offsets>);
-  add("ScatterND", {{"reduction", "STRING"}}, infer_scatter<scatter_nd_offsets>,
+  add("ScatterElements", {{"axis", "INT"}, {"reduction", "STRING"}}, {13, 11},
+      infer_scatter<scatter_elements_offsets>, reference_scatter<scatter_elements_offsets>);
+  add("ScatterND", {{"reduction", "STRING"}}, {13, 11}, infer_scatter<scatter_nd_offsets>,
       reference_scatter<scatter_nd_offsets>);
 }
 

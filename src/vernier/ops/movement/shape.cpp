@@ -50,17 +50,19 @@ void size(ReferenceContext& context) {
 
 void register_shape(OpRegistry& registry) {
   registry.add({.op = "Shape",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"start", "INT"}, {"end", "INT"}},
                 .traits = kReadsSizes,
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
                 .infer = infer_shape,
                 .reference = shape,
                 .flops = no_flops});
   registry.add({.op = "Size",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .traits = kReadsSizes,
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
                 .infer = infer_size,
                 .reference = size,
                 .flops = no_flops});

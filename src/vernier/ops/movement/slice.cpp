@@ -188,17 +188,19 @@ void reference_slice(ReferenceContext& context) {
 
 void register_slice(OpRegistry& registry) {
   registry.add({.op = "Slice",
-                .min_inputs = 1,
-                .max_inputs = 5,
+                .operands = {Role::kData, Role::kSizes, Role::kSizes, Role::kAxes, Role::kSizes},
+                .optional_inputs = 4,
                 .attributes = {{"starts", "INTS"}, {"ends", "INTS"}, {"axes", "INTS"}},
                 .traits = kDataMovement,
+                .since = {13, 1},
                 .infer = infer_slice,
                 .reference = reference_slice,
                 .flops = no_flops});
   registry.add({.op = "DynamicSlice",
-                .min_inputs = 3,
-                .max_inputs = 4,
+                .operands = {Role::kData, Role::kSizes, Role::kSizes, Role::kAxes},
+                .optional_inputs = 1,
                 .traits = kDataMovement,
+                .since = kNoNarrowFloats,
                 .infer = infer_slice,
                 .reference = reference_slice,
                 .flops = no_flops});

@@ -112,11 +112,12 @@ void reference_split(ReferenceContext& context) {
 
 void register_split(OpRegistry& registry) {
   registry.add({.op = "Split",
-                .min_inputs = 1,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kSizes},
+                .optional_inputs = 1,
                 .max_outputs = kVariadic,
                 .attributes = {{"axis", "INT"}, {"split", "INTS"}, {"num_outputs", "INT"}},
                 .traits = kDataMovement,
+                .since = {13, 1},
                 .infer = infer_split,
                 .reference = reference_split,
                 .flops = no_flops});

@@ -93,10 +93,11 @@ void reference_squeeze(ReferenceContext& context) {
 template <std::optional<Shape> (*OutputShape)(const InferContext&)>
 void add(OpRegistry& registry, const char* name) {
   registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kAxes},
+                .optional_inputs = 1,
                 .attributes = {{"axes", "INTS"}},
                 .traits = kView,
+                .since = {13, 1},
                 .infer = infer_squeeze<OutputShape>,
                 .reference = reference_squeeze,
                 .flops = no_flops});

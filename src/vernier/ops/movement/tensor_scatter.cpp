@@ -70,10 +70,11 @@ void reference_tensor_scatter(ReferenceContext& context) {
 
 void register_tensor_scatter(OpRegistry& registry) {
   registry.add({.op = "TensorScatter",
-                .min_inputs = 2,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kData, Role::kIndices},
+                .optional_inputs = 1,
                 .attributes = {{"axis", "INT"}, {"mode", "STRING"}},
                 .traits = kDataMovement,
+                .since = {24, 24},
                 .infer = infer_tensor_scatter,
                 .reference = reference_tensor_scatter,
                 .flops = no_flops});

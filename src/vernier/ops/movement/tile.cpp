@@ -75,9 +75,10 @@ void reference_tile(ReferenceContext& context) {
 
 void register_tile(OpRegistry& registry) {
   registry.add({.op = "Tile",
-                .min_inputs = 2,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kSizes, Role::kAxes},
+                .optional_inputs = 1,
                 .traits = kDataMovement,
+                .since = {13, 1},
                 .infer = infer_tile,
                 .reference = reference_tile,
                 .flops = no_flops});

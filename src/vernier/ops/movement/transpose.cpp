@@ -36,10 +36,10 @@ void reference_transpose(ReferenceContext& context) {
 
 void register_transpose(OpRegistry& registry) {
   registry.add({.op = "Transpose",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"perm", "INTS"}},
                 .traits = kDataMovement,
+                .since = {13, 1},
                 .infer = infer_transpose,
                 .reference = reference_transpose,
                 .flops = no_flops});

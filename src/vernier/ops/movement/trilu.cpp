@@ -43,10 +43,11 @@ void register_trilu(OpRegistry& registry) {
   for (const char* domain : {"", "com.microsoft"}) {
     registry.add({.domain = domain,
                   .op = "Trilu",
-                  .min_inputs = 1,
-                  .max_inputs = 2,
+                  .operands = {Role::kData, Role::kSetting},
+                  .optional_inputs = 1,
                   .attributes = {{"upper", "INT"}},
                   .traits = kDataMovement,
+                  .since = {14, 14},
                   .infer = infer_trilu,
                   .reference = reference_trilu,
                   .flops = no_flops});

@@ -151,17 +151,17 @@ void reference_list(ReferenceContext& context) {
 
 void register_unique(OpRegistry& registry) {
   registry.add({.op = "Unique",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .max_outputs = 4,
                 .attributes = {{"axis", "INT"}, {"sorted", "INT"}},
+                .precision = PrecisionClass::kUntried,
+                .since = {0, 11},
                 .infer = infer_unique,
                 .reference = reference_unique,
                 .flops = no_flops});
   registry.add({.domain = "com.microsoft",
                 .op = "Unique",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .min_outputs = 3,
                 .max_outputs = 3,
                 .infer = infer_list,

@@ -59,9 +59,11 @@ void reference_affine_grid(ReferenceContext& context) {
 
 void register_affine_grid(OpRegistry& registry) {
   registry.add({.op = "AffineGrid",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kSizes},
                 .attributes = {{"align_corners", "INT"}},
+                .traits = kInterpolates,
+                .precision = PrecisionClass::kUntried,
+                .since = {20, 20},
                 .infer = infer_affine_grid,
                 .reference = reference_affine_grid});
 }

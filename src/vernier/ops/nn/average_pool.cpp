@@ -3,6 +3,7 @@
 // counts. LpPool takes padding as zeros; its p was a float before opset 2.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/nn/pool.h"
 
 namespace vernier::ops {
@@ -31,18 +32,19 @@ void lp(ReferenceContext& context) {
 
 void register_average_pool(OpRegistry& registry) {
   registry.add({.op = "AveragePool",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = pool_attributes({{"count_include_pad", "INT"}}),
-                .traits = kReduction,
+                .traits = kReduction | kAddsUp,
+                .precision = PrecisionClass::kComputedWide,
+                .since = {22, 1},
                 .infer = infer_pool,
                 .reference = average});
   registry.add({.op = "LpPool",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = pool_attributes({{"p", "INT"}}),
-                .traits = kReduction,
+                .traits = kReduction | kAddsUp,
                 .precision = PrecisionClass::kNeverLower,
+                .since = {22, 1},
                 .infer = infer_pool,
                 .reference = lp});
 }

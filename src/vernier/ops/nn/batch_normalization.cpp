@@ -140,8 +140,7 @@ void reference_batch_normalization(ReferenceContext& context) {
 
 void register_batch_normalization(OpRegistry& registry) {
   registry.add({.op = "BatchNormalization",
-                .min_inputs = 5,
-                .max_inputs = 5,
+                .operands = {Role::kData, Role::kGain, Role::kBias, Role::kMean, Role::kVariance},
                 .max_outputs = 5,
                 .attributes = {{"consumed_inputs", "INTS"},
                                {"epsilon", "FLOAT"},
@@ -150,6 +149,8 @@ void register_batch_normalization(OpRegistry& registry) {
                                {"spatial", "INT"},
                                {"training_mode", "INT"}},
                 .traits = kNormalisation,
+                .precision = PrecisionClass::kComputedWide,
+                .since = {14, 14},
                 .infer = infer_batch_normalization,
                 .reference = reference_batch_normalization});
 }

@@ -72,10 +72,11 @@ void reference_col2im(ReferenceContext& context) {
 
 void register_col2im(OpRegistry& registry) {
   registry.add({.op = "Col2Im",
-                .min_inputs = 3,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kSizes, Role::kSizes},
                 .attributes = {{"dilations", "INTS"}, {"pads", "INTS"}, {"strides", "INTS"}},
                 .traits = kReduction,
+                .precision = PrecisionClass::kUntried,
+                .since = {18, 18},
                 .infer = infer_col2im,
                 .reference = reference_col2im});
 }

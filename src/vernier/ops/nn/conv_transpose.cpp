@@ -194,18 +194,22 @@ WindowAxes transposed_axes(const Node& node, const Dims& x, const Dims& w) {
 
 void register_conv_transpose(OpRegistry& registry) {
   OpDef def{.op = "ConvTranspose",
-            .min_inputs = 2,
-            .max_inputs = 3,
+            .operands = {Role::kData, Role::kWeight, Role::kBias},
+            .optional_inputs = 1,
             .attributes = convolution_attributes({{"output_padding", "INTS"}, {"output_shape", "INTS"}}),
-            .traits = kContraction,
+            .traits = kContraction | kProducts | kConvolution,
             .precision = PrecisionClass::kAlways,
+            .since = {22, 1},
+            .output_channels = 1,
             .infer = infer_conv_transpose<kStandard>,
             .reference = reference_conv_transpose<kStandard>,
             .flops = flops_conv_transpose};
   registry.add(def);
   def.domain = "com.microsoft";
   def.op = "ConvTransposeWithDynamicPads";
-  def.max_inputs = 4;
+  def.operands = {Role::kData, Role::kWeight, Role::kSizes, Role::kBias};
+  def.optional_inputs = 2;
+  def.traits &= ~kProducts;
   def.infer = infer_conv_transpose<kDynamicPads>;
   def.reference = reference_conv_transpose<kDynamicPads>;
   registry.add(std::move(def));

@@ -110,16 +110,18 @@ double flops_deform_conv(const Node&, const std::vector<Dims>& inputs, const std
 
 void register_deform_conv(OpRegistry& registry) {
   registry.add({.op = "DeformConv",
-                .min_inputs = 3,
-                .max_inputs = 5,
+                .operands = {Role::kData, Role::kWeight, Role::kCoordinates, Role::kBias, Role::kData},
+                .optional_inputs = 2,
                 .attributes = {{"dilations", "INTS"},
                                {"group", "INT"},
                                {"kernel_shape", "INTS"},
                                {"offset_group", "INT"},
                                {"pads", "INTS"},
                                {"strides", "INTS"}},
-                .traits = kContraction,
+                .traits = kContraction | kConvolution,
                 .precision = PrecisionClass::kAlways,
+                .since = {22, 19},
+                .output_channels = 0,
                 .infer = infer_deform_conv,
                 .reference = reference_deform_conv,
                 .flops = flops_deform_conv});

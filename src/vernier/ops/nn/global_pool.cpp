@@ -69,11 +69,11 @@ void lp(ReferenceContext& context) {
 void add(OpRegistry& registry, const char* op, std::vector<AttributeSpec> attributes,
          PrecisionClass precision, void (*reference)(ReferenceContext&), uint32_t traits = 0) {
   registry.add({.op = op,
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = std::move(attributes),
                 .traits = kReduction | traits,
                 .precision = precision,
+                .since = {22, 1},
                 .infer = infer_global_pool,
                 .reference = reference});
 }
@@ -81,9 +81,9 @@ void add(OpRegistry& registry, const char* op, std::vector<AttributeSpec> attrib
 }  // namespace
 
 void register_global_pool(OpRegistry& registry) {
-  add(registry, "GlobalAveragePool", {}, PrecisionClass::kFollow, average);
-  add(registry, "GlobalMaxPool", {}, PrecisionClass::kFollow, maximum, kRoundsNothing);
-  add(registry, "GlobalLpPool", {{"p", "INT"}}, PrecisionClass::kNeverLower, lp);
+  add(registry, "GlobalAveragePool", {}, PrecisionClass::kComputedWide, average, kAddsUp);
+  add(registry, "GlobalMaxPool", {}, PrecisionClass::kBounded, maximum, kRoundsNothing);
+  add(registry, "GlobalLpPool", {{"p", "INT"}}, PrecisionClass::kNeverLower, lp, kAddsUp);
 }
 
 }  // namespace vernier::ops

@@ -59,10 +59,11 @@ void register_grid_sample(OpRegistry& registry) {
   for (const char* domain : {"", "com.microsoft"}) {  // the latter as in opset 16
     registry.add({.domain = domain,
                   .op = "GridSample",
-                  .min_inputs = 2,
-                  .max_inputs = 2,
+                  .operands = {Role::kData, Role::kCoordinates},
                   .attributes = {{"align_corners", "INT"}, {"mode", "STRING"}, {"padding_mode", "STRING"}},
-                  .traits = kReduction,
+                  .traits = kReduction | kInterpolates,
+                  .precision = PrecisionClass::kUntried,
+                  .since = {22, 16},
                   .infer = infer_grid_sample,
                   .reference = reference_grid_sample});
   }

@@ -56,19 +56,19 @@ void instance(ReferenceContext& context) {
 
 void register_group_normalization(OpRegistry& registry) {
   registry.add({.op = "GroupNormalization",
-                .min_inputs = 3,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kGain, Role::kBias},
                 .attributes = {{"epsilon", "FLOAT"}, {"num_groups", "INT"}, {"stash_type", "INT"}},
                 .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower,
+                .precision = PrecisionClass::kComputedWide,
+                .since = {18, 18},
                 .infer = infer_group_normalization,
                 .reference = group});
   registry.add({.op = "InstanceNormalization",
-                .min_inputs = 3,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kGain, Role::kBias},
                 .attributes = {{"consumed_inputs", "INTS"}, {"epsilon", "FLOAT"}},
                 .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower,
+                .precision = PrecisionClass::kComputedWide,
+                .since = {22, 1},
                 .infer = infer_group_normalization,
                 .reference = instance});
 }

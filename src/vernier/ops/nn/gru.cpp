@@ -72,16 +72,19 @@ void reference_gru(ReferenceContext& context) {
 }  // namespace
 
 void register_gru(OpRegistry& registry) {
-  registry.add({.op = "GRU",
-                .min_inputs = 3,
-                .max_inputs = 6,
-                .min_outputs = 0,
-                .max_outputs = 2,
-                .attributes = recurrent_attributes({{"linear_before_reset", "INT"}}),
-                .traits = kContraction,
-                .infer = infer_gru,
-                .reference = reference_gru,
-                .flops = recurrent_flops});
+  registry.add(
+      {.op = "GRU",
+       .operands = {Role::kData, Role::kWeight, Role::kWeight, Role::kBias, Role::kLengths, Role::kState},
+       .optional_inputs = 3,
+       .min_outputs = 0,
+       .max_outputs = 2,
+       .attributes = recurrent_attributes({{"linear_before_reset", "INT"}}),
+       .traits = kContraction | kRecurrent,
+       .precision = PrecisionClass::kUntried,
+       .since = {22, 1},
+       .infer = infer_gru,
+       .reference = reference_gru,
+       .flops = recurrent_flops});
 }
 
 }  // namespace vernier::ops

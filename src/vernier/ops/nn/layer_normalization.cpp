@@ -47,20 +47,21 @@ void register_layer_normalization(OpRegistry& registry) {
   const std::vector<AttributeSpec> attributes = {
       {"axis", "INT"}, {"epsilon", "FLOAT"}, {"stash_type", "INT"}};
   registry.add({.op = "LayerNormalization",
-                .min_inputs = 2,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kGain, Role::kBias},
+                .optional_inputs = 1,
                 .max_outputs = 3,
                 .attributes = attributes,
                 .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower,
+                .precision = PrecisionClass::kComputedWide,
+                .since = {17, 17},
                 .infer = infer_layer_normalization,
                 .reference = reference_layer_normalization<true>});
   registry.add({.op = "RMSNormalization",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kGain},
                 .attributes = attributes,
                 .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower,
+                .precision = PrecisionClass::kComputedWide,
+                .since = {23, 23},
                 .infer = infer_layer_normalization,
                 .reference = reference_layer_normalization<false>});
 }

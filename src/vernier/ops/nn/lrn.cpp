@@ -45,11 +45,11 @@ void reference_lrn(ReferenceContext& context) {
 
 void register_lrn(OpRegistry& registry) {
   registry.add({.op = "LRN",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"alpha", "FLOAT"}, {"beta", "FLOAT"}, {"bias", "FLOAT"}, {"size", "INT"}},
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
+                .since = {13, 1},
                 .infer = infer_same_as_input,
                 .reference = reference_lrn});
 }

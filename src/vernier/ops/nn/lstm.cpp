@@ -92,20 +92,25 @@ void reference_lstm(ReferenceContext& context) {
 
 void register_lstm(OpRegistry& registry) {
   OpDef def{.op = "LSTM",
-            .min_inputs = 3,
-            .max_inputs = 8,
+            .operands = {Role::kData, Role::kWeight, Role::kWeight, Role::kBias, Role::kLengths, Role::kState,
+                         Role::kCell, Role::kGain},
+            .optional_inputs = 5,
             .min_outputs = 0,
             .max_outputs = 3,
             .attributes = recurrent_attributes({{"input_forget", "INT"}}),
-            .traits = kContraction,
+            .traits = kContraction | kRecurrent,
+            .precision = PrecisionClass::kUntried,
+            .since = {22, 1},
             .infer = infer_lstm,
             .reference = reference_lstm<plain_weights>,
             .flops = recurrent_flops};
   registry.add(def);
   def.domain = "com.microsoft";
   def.op = "DynamicQuantizeLSTM";
-  def.min_inputs = 12;
-  def.max_inputs = 12;
+  def.optional_inputs = 0;
+  def.operands = {Role::kData,        Role::kWeight,          Role::kWeight,      Role::kBias,
+                  Role::kLengths,     Role::kState,           Role::kCell,        Role::kGain,
+                  Role::kWeightScale, Role::kWeightZeroPoint, Role::kWeightScale, Role::kWeightZeroPoint};
   def.infer = infer_quantized;
   def.reference = reference_lstm<quantized_weights>;
   registry.add(std::move(def));

@@ -91,19 +91,20 @@ void nhwc_reference(ReferenceContext& context) {
 
 void register_max_pool(OpRegistry& registry) {
   registry.add({.op = "MaxPool",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .max_outputs = 2,
                 .attributes = pool_attributes({{"storage_order", "INT"}}),
                 .traits = kReduction | kRoundsNothing,
+                .precision = PrecisionClass::kBounded,
+                .since = {22, 1},
                 .infer = infer_pool,
                 .reference = reference_max_pool});
   registry.add({.domain = "com.microsoft",
                 .op = "NhwcMaxPool",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = pool_attributes({}),
                 .traits = kReduction | kRoundsNothing,
+                .precision = PrecisionClass::kBounded,
                 .infer = infer_nhwc,
                 .reference = nhwc_reference});
 }

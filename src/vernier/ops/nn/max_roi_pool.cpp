@@ -78,10 +78,11 @@ void reference_max_roi_pool(ReferenceContext& context) {
 
 void register_max_roi_pool(OpRegistry& registry) {
   registry.add({.op = "MaxRoiPool",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kCoordinates},
                 .attributes = {{"pooled_shape", "INTS"}, {"spatial_scale", "FLOAT"}},
                 .traits = kReduction,
+                .precision = PrecisionClass::kUntried,
+                .since = {22, 1},
                 .infer = infer_max_roi_pool,
                 .reference = reference_max_roi_pool});
 }

@@ -60,10 +60,11 @@ void reference_max_unpool(ReferenceContext& context) {
 
 void register_max_unpool(OpRegistry& registry) {
   registry.add({.op = "MaxUnpool",
-                .min_inputs = 2,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kIndices, Role::kSizes},
+                .optional_inputs = 1,
                 .attributes = {{"kernel_shape", "INTS"}, {"pads", "INTS"}, {"strides", "INTS"}},
                 .traits = kDataMovement,
+                .since = {22, 9},
                 .infer = infer_max_unpool,
                 .reference = reference_max_unpool});
 }

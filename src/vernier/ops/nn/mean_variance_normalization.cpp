@@ -56,11 +56,11 @@ void reference_mean_variance_normalization(ReferenceContext& context) {
 
 void register_mean_variance_normalization(OpRegistry& registry) {
   registry.add({.op = "MeanVarianceNormalization",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"axes", "INTS"}, {"across_channels", "INT"}, {"normalize_variance", "INT"}},
                 .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower,
+                .precision = PrecisionClass::kComputedWide,
+                .since = {13, 9},
                 .infer = infer_mean_variance_normalization,
                 .reference = reference_mean_variance_normalization});
 }

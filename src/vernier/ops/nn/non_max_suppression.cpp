@@ -98,10 +98,11 @@ void reference_non_max_suppression(ReferenceContext& context) {
 
 void register_non_max_suppression(OpRegistry& registry) {
   registry.add({.op = "NonMaxSuppression",
-                .min_inputs = 2,
-                .max_inputs = 5,
+                .operands = {Role::kData, Role::kData, Role::kSizes, Role::kSetting, Role::kSetting},
+                .optional_inputs = 3,
                 .attributes = {{"center_point_box", "INT"}},
                 .precision = PrecisionClass::kNeverLower,
+                .since = kNoNarrowFloats,
                 .infer = infer_non_max_suppression,
                 .reference = reference_non_max_suppression});
 }

@@ -91,8 +91,8 @@ void reference_resize(ReferenceContext& context) {
 
 void register_resize(OpRegistry& registry) {
   registry.add({.op = "Resize",
-                .min_inputs = 1,
-                .max_inputs = 4,
+                .operands = {Role::kData, Role::kSizes, Role::kSizes, Role::kSizes},
+                .optional_inputs = 3,
                 .attributes = {{"antialias", "INT"},
                                {"axes", "INTS"},
                                {"coordinate_transformation_mode", "STRING"},
@@ -102,7 +102,9 @@ void register_resize(OpRegistry& registry) {
                                {"keep_aspect_ratio_policy", "STRING"},
                                {"mode", "STRING"},
                                {"nearest_mode", "STRING"}},
-                .traits = kReduction,
+                .traits = kReduction | kInterpolates,
+                .precision = PrecisionClass::kBounded,
+                .since = {13, 10},
                 .infer = infer_resize,
                 .reference = reference_resize});
 }

@@ -29,16 +29,19 @@ void reference_rnn(ReferenceContext& context) {
 }  // namespace
 
 void register_rnn(OpRegistry& registry) {
-  registry.add({.op = "RNN",
-                .min_inputs = 3,
-                .max_inputs = 6,
-                .min_outputs = 0,
-                .max_outputs = 2,
-                .attributes = recurrent_attributes({}),
-                .traits = kContraction,
-                .infer = infer_rnn,
-                .reference = reference_rnn,
-                .flops = recurrent_flops});
+  registry.add(
+      {.op = "RNN",
+       .operands = {Role::kData, Role::kWeight, Role::kWeight, Role::kBias, Role::kLengths, Role::kState},
+       .optional_inputs = 3,
+       .min_outputs = 0,
+       .max_outputs = 2,
+       .attributes = recurrent_attributes({}),
+       .traits = kContraction | kRecurrent,
+       .precision = PrecisionClass::kUntried,
+       .since = {22, 1},
+       .infer = infer_rnn,
+       .reference = reference_rnn,
+       .flops = recurrent_flops});
 }
 
 }  // namespace vernier::ops

@@ -135,15 +135,16 @@ void reference_roi_align(ReferenceContext& context) {
 
 void register_roi_align(OpRegistry& registry) {
   registry.add({.op = "RoiAlign",
-                .min_inputs = 3,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kCoordinates, Role::kIndices},
                 .attributes = {{"coordinate_transformation_mode", "STRING"},
                                {"mode", "STRING"},
                                {"output_height", "INT"},
                                {"output_width", "INT"},
                                {"sampling_ratio", "INT"},
                                {"spatial_scale", "FLOAT"}},
-                .traits = kReduction,
+                .traits = kReduction | kInterpolates,
+                .precision = PrecisionClass::kUntried,
+                .since = {22, 10},
                 .infer = infer_roi_align,
                 .reference = reference_roi_align});
 }

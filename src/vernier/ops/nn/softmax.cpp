@@ -57,13 +57,13 @@ void hardmax(const double* x, double* y, int64_t length, int64_t step) {
 }
 
 template <void (*Row)(const double*, double*, int64_t, int64_t)>
-void add(OpRegistry& registry, const char* name) {
+void add(OpRegistry& registry, const char* name, PrecisionClass precision = PrecisionClass::kNeverLower) {
   registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"axis", "INT"}},
                 .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower,
+                .precision = precision,
+                .since = {13, 1},
                 .infer = infer_same_as_input,
                 .reference = [](ReferenceContext& context) { for_each_row(context, Row); }});
 }
@@ -71,7 +71,7 @@ void add(OpRegistry& registry, const char* name) {
 }  // namespace
 
 void register_softmax(OpRegistry& registry) {
-  add<softmax>(registry, "Softmax");
+  add<softmax>(registry, "Softmax", PrecisionClass::kComputedWide);
   add<log_softmax>(registry, "LogSoftmax");
   add<hardmax>(registry, "Hardmax");
 }

@@ -34,13 +34,15 @@ void reference_upsample(ReferenceContext& context) {
 
 void register_upsample(OpRegistry& registry) {
   registry.add({.op = "Upsample",
-                .min_inputs = 1,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kSizes},
+                .optional_inputs = 1,
                 .attributes = {{"height_scale", "FLOAT"},
                                {"mode", "STRING"},
                                {"scales", "FLOATS"},
                                {"width_scale", "FLOAT"}},
-                .traits = kReduction,
+                .traits = kReduction | kInterpolates,
+                .precision = PrecisionClass::kUntried,
+                .since = {0, 1},
                 .infer = infer_upsample,
                 .reference = reference_upsample});
 }

@@ -40,10 +40,12 @@ void reference_dequantize_linear(ReferenceContext& context) {
 
 void register_dequantize_linear(OpRegistry& registry) {
   OpDef def{.op = "DequantizeLinear",
-            .min_inputs = 2,
-            .max_inputs = 3,
+            .operands = {Role::kData, Role::kScale, Role::kZeroPoint},
+            .optional_inputs = 1,
             .attributes = {{"axis", "INT"}, {"block_size", "INT"}, {"output_dtype", "INT"}},
             .traits = kPointwise | kRoundsOnce,
+            .precision = PrecisionClass::kStatesType,
+            .since = {19, 19},
             .infer = infer_dequantize_linear,
             .reference = reference_dequantize_linear};
   registry.add(def);

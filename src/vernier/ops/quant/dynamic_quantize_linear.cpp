@@ -25,11 +25,11 @@ void reference_dynamic_quantize_linear(ReferenceContext& context) {
 
 void register_dynamic_quantize_linear(OpRegistry& registry) {
   registry.add({.op = "DynamicQuantizeLinear",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .max_outputs = 3,
                 .traits = kReduction,
                 .precision = PrecisionClass::kNeverLower,
+                .since = kNoNarrowFloats,
                 .infer = infer_dynamic_quantize_linear,
                 .reference = reference_dynamic_quantize_linear});
 }

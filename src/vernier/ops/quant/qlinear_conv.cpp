@@ -68,11 +68,14 @@ double flops_qlinear_conv(const Node&, const std::vector<Dims>& inputs, const st
 
 void register_qlinear_conv(OpRegistry& registry) {
   OpDef def{.op = "QLinearConv",
-            .min_inputs = 8,
-            .max_inputs = 9,
+            .operands = {Role::kData, Role::kScale, Role::kZeroPoint, Role::kWeight, Role::kWeightScale,
+                         Role::kWeightZeroPoint, Role::kResultScale, Role::kResultZeroPoint, Role::kBias},
+            .optional_inputs = 1,
             .attributes = convolution_attributes(),
-            .traits = kContraction,
+            .traits = kContraction | kConvolution,
             .precision = PrecisionClass::kAlways,
+            .since = kNoNarrowFloats,
+            .output_channels = 0,
             .infer = infer_qlinear_conv,
             .reference = reference_qlinear_conv,
             .flops = flops_qlinear_conv};

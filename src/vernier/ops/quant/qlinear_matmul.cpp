@@ -52,10 +52,12 @@ void reference_qlinear_matmul(ReferenceContext& context) {
 
 void register_qlinear_matmul(OpRegistry& registry) {
   registry.add({.op = "QLinearMatMul",
-                .min_inputs = 8,
-                .max_inputs = 8,
+                .operands = {Role::kData, Role::kScale, Role::kZeroPoint, Role::kWeight, Role::kWeightScale,
+                             Role::kWeightZeroPoint, Role::kResultScale, Role::kResultZeroPoint},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
+                .since = kNoNarrowFloats,
+                .output_channels = -1,
                 .infer = infer_qlinear_matmul,
                 .reference = reference_qlinear_matmul,
                 .flops = matmul_flops});

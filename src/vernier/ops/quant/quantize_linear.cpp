@@ -89,8 +89,8 @@ void reference_quantize_linear(ReferenceContext& context) {
 
 void register_quantize_linear(OpRegistry& registry) {
   OpDef def{.op = "QuantizeLinear",
-            .min_inputs = 2,
-            .max_inputs = 3,
+            .operands = {Role::kData, Role::kResultScale, Role::kResultZeroPoint},
+            .optional_inputs = 1,
             .attributes = {{"axis", "INT"},
                            {"saturate", "INT"},
                            {"block_size", "INT"},
@@ -98,6 +98,7 @@ void register_quantize_linear(OpRegistry& registry) {
                            {"precision", "INT"}},
             .traits = kPointwise,
             .precision = PrecisionClass::kNeverLower,
+            .since = kNoNarrowFloats,
             .infer = infer_quantize_linear,
             .reference = reference_quantize_linear};
   registry.add(def);

@@ -129,10 +129,11 @@ void reference_dft(ReferenceContext& context) {
 
 void register_dft(OpRegistry& registry) {
   registry.add({.op = "DFT",
-                .min_inputs = 1,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kSizes, Role::kAxes},
+                .optional_inputs = 2,
                 .attributes = {{"axis", "INT"}, {"inverse", "INT"}, {"onesided", "INT"}},
                 .precision = PrecisionClass::kNeverLower,
+                .since = {17, 17},
                 .infer = infer_dft,
                 .reference = reference_dft});
 }

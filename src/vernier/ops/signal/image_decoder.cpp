@@ -50,9 +50,10 @@ void reference_image_decoder(ReferenceContext& context) {
 
 void register_image_decoder(OpRegistry& registry) {
   registry.add({.op = "ImageDecoder",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"pixel_format", "STRING"}},
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
                 .infer = infer_image_decoder,
                 .reference = reference_image_decoder});
 }

@@ -70,10 +70,10 @@ void reference_mel_weight_matrix(ReferenceContext& context) {
 
 void register_mel_weight_matrix(OpRegistry& registry) {
   registry.add({.op = "MelWeightMatrix",
-                .min_inputs = 5,
-                .max_inputs = 5,
+                .operands = {Role::kSetting, Role::kSetting, Role::kSetting, Role::kSetting, Role::kSetting},
                 .attributes = {{"output_datatype", "INT"}},
-                .precision = PrecisionClass::kNeverLower,
+                .precision = PrecisionClass::kStatesType,
+                .since = {17, 17},
                 .infer = infer_mel_weight_matrix,
                 .reference = reference_mel_weight_matrix});
 }

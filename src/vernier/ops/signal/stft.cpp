@@ -88,10 +88,11 @@ void reference_stft(ReferenceContext& context) {
 
 void register_stft(OpRegistry& registry) {
   registry.add({.op = "STFT",
-                .min_inputs = 2,
-                .max_inputs = 4,
+                .operands = {Role::kData, Role::kSizes, Role::kData, Role::kSizes},
+                .optional_inputs = 2,
                 .attributes = {{"onesided", "INT"}},
                 .precision = PrecisionClass::kNeverLower,
+                .since = {17, 17},
                 .infer = infer_stft,
                 .reference = reference_stft});
 }

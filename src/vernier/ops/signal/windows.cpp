@@ -40,10 +40,10 @@ void reference_windows(ReferenceContext& context) {
 template <Cosines Window>
 void add(OpRegistry& registry, const char* op) {
   registry.add({.op = op,
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kSizes},
                 .attributes = {{"output_datatype", "INT"}, {"periodic", "INT"}},
-                .precision = PrecisionClass::kNeverLower,
+                .precision = PrecisionClass::kStatesType,
+                .since = {17, 17},
                 .infer = infer_windows,
                 .reference = reference_windows<Window>});
 }

@@ -27,10 +27,10 @@ void reference_regex_full_match(ReferenceContext& context) {
 
 void register_regex_full_match(OpRegistry& registry) {
   registry.add({.op = "RegexFullMatch",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"pattern", "STRING"}},
                 .traits = kPointwise,
+                .since = kNoNarrowFloats,
                 .infer = infer_regex_full_match,
                 .reference = reference_regex_full_match});
 }

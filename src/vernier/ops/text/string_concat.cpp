@@ -26,9 +26,9 @@ void reference_string_concat(ReferenceContext& context) {
 
 void register_string_concat(OpRegistry& registry) {
   registry.add({.op = "StringConcat",
-                .min_inputs = 2,
-                .max_inputs = 2,
+                .operands = {Role::kData, Role::kData},
                 .traits = kPointwise,
+                .since = kNoNarrowFloats,
                 .infer = infer_broadcast,
                 .reference = reference_string_concat});
 }

@@ -59,12 +59,13 @@ void reference_string_normalizer(ReferenceContext& context) {
 
 void register_string_normalizer(OpRegistry& registry) {
   registry.add({.op = "StringNormalizer",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"case_change_action", "STRING"},
                                {"is_case_sensitive", "INT"},
                                {"locale", "STRING"},
                                {"stopwords", "STRINGS"}},
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
                 .infer = infer_string_normalizer,
                 .reference = reference_string_normalizer});
 }

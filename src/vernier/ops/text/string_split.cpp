@@ -68,10 +68,11 @@ void reference_string_split(ReferenceContext& context) {
 
 void register_string_split(OpRegistry& registry) {
   registry.add({.op = "StringSplit",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .max_outputs = 2,
                 .attributes = {{"delimiter", "STRING"}, {"maxsplit", "INT"}},
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
                 .infer = infer_string_split,
                 .reference = reference_string_split});
 }

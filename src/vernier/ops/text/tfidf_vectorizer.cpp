@@ -155,8 +155,7 @@ void reference_tfidf_vectorizer(ReferenceContext& context) {
 
 void register_tfidf_vectorizer(OpRegistry& registry) {
   registry.add({.op = "TfIdfVectorizer",
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = {{"max_gram_length", "INT"},
                                {"max_skip_count", "INT"},
                                {"min_gram_length", "INT"},
@@ -166,6 +165,8 @@ void register_tfidf_vectorizer(OpRegistry& registry) {
                                {"pool_int64s", "INTS"},
                                {"pool_strings", "STRINGS"},
                                {"weights", "FLOATS"}},
+                .precision = PrecisionClass::kUntried,
+                .since = kNoNarrowFloats,
                 .infer = infer_tfidf_vectorizer,
                 .reference = reference_tfidf_vectorizer});
 }

@@ -24,8 +24,8 @@ void register_adagrad(OpRegistry& registry) {
   registry.add(
       {.domain = "ai.onnx.preview.training",
        .op = "Adagrad",
-       .min_inputs = 5,
-       .max_inputs = kVariadic,
+       .operands = {Role::kSetting, Role::kSetting, Role::kData, Role::kData, Role::kData},
+       .repeats = 1,
        .max_outputs = kVariadic,
        .attributes = {{"decay_factor", "FLOAT"}, {"epsilon", "FLOAT"}, {"norm_coefficient", "FLOAT"}},
        .traits = kPointwise,

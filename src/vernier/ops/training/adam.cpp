@@ -27,20 +27,21 @@ void reference_adam(ReferenceContext& context) {
 }  // namespace
 
 void register_adam(OpRegistry& registry) {
-  registry.add({.domain = "ai.onnx.preview.training",
-                .op = "Adam",
-                .min_inputs = 6,
-                .max_inputs = kVariadic,
-                .max_outputs = kVariadic,
-                .attributes = {{"alpha", "FLOAT"},
-                               {"beta", "FLOAT"},
-                               {"epsilon", "FLOAT"},
-                               {"norm_coefficient", "FLOAT"},
-                               {"norm_coefficient_post", "FLOAT"}},
-                .traits = kPointwise,
-                .precision = PrecisionClass::kNeverLower,
-                .infer = infer_optimizer<4>,
-                .reference = reference_adam});
+  registry.add(
+      {.domain = "ai.onnx.preview.training",
+       .op = "Adam",
+       .operands = {Role::kSetting, Role::kSetting, Role::kData, Role::kData, Role::kData, Role::kData},
+       .repeats = 1,
+       .max_outputs = kVariadic,
+       .attributes = {{"alpha", "FLOAT"},
+                      {"beta", "FLOAT"},
+                      {"epsilon", "FLOAT"},
+                      {"norm_coefficient", "FLOAT"},
+                      {"norm_coefficient_post", "FLOAT"}},
+       .traits = kPointwise,
+       .precision = PrecisionClass::kNeverLower,
+       .infer = infer_optimizer<4>,
+       .reference = reference_adam});
 }
 
 }  // namespace vernier::ops

@@ -102,20 +102,22 @@ void reference_cross_entropy_loss(ReferenceContext& context) {
 void register_cross_entropy_loss(OpRegistry& registry) {
   const std::vector<AttributeSpec> attributes = {{"ignore_index", "INT"}, {"reduction", "STRING"}};
   registry.add({.op = "NegativeLogLikelihoodLoss",
-                .min_inputs = 2,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kIndices, Role::kGain},
+                .optional_inputs = 1,
                 .attributes = attributes,
                 .traits = kReduction,
                 .precision = PrecisionClass::kNeverLower,
+                .since = {22, 12},
                 .infer = infer_cross_entropy_loss,
                 .reference = reference_cross_entropy_loss<true>});
   registry.add({.op = "SoftmaxCrossEntropyLoss",
-                .min_inputs = 2,
-                .max_inputs = 3,
+                .operands = {Role::kData, Role::kIndices, Role::kGain},
+                .optional_inputs = 1,
                 .max_outputs = 2,
                 .attributes = attributes,
                 .traits = kReduction,
                 .precision = PrecisionClass::kNeverLower,
+                .since = {13, 12},
                 .infer = infer_cross_entropy_loss,
                 .reference = reference_cross_entropy_loss<false>});
 }

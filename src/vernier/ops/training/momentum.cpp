@@ -28,8 +28,8 @@ void reference_momentum(ReferenceContext& context) {
 void register_momentum(OpRegistry& registry) {
   registry.add({.domain = "ai.onnx.preview.training",
                 .op = "Momentum",
-                .min_inputs = 5,
-                .max_inputs = kVariadic,
+                .operands = {Role::kSetting, Role::kSetting, Role::kData, Role::kData, Role::kData},
+                .repeats = 1,
                 .max_outputs = kVariadic,
                 .attributes = {{"alpha", "FLOAT"},
                                {"beta", "FLOAT"},

@@ -1,18 +1,20 @@
-// Operators that compute one real number from each of the elements of their one input.
+// Operators that compute one real number from each of the elements of their one input, by a few operations
+// unless their formulas cancel (OpDef::cancels_until).
 #pragma once
 
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/math/pointwise.h"
 
 namespace vernier::ops {
 
 inline void add_unary_real(OpRegistry& registry, const char* name, std::vector<AttributeSpec> attributes,
-                           void (*reference)(ReferenceContext&)) {
+                           TypesSince since, void (*reference)(ReferenceContext&), double cancels_until = 0) {
   registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 1,
+                .operands = {Role::kData},
                 .attributes = std::move(attributes),
-                .traits = kPointwise,
+                .traits = kPointwise | (cancels_until > 0 ? kFunction : kFewRoundings),
+                .since = since,
+                .cancels_until = cancels_until,
                 .infer = [](InferContext& context) { context.set_type(0, context.type(0)); },
                 .reference = reference});
 }

@@ -1,5 +1,5 @@
 // Cube: the third power of each element.
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/math/pointwise.h"
 
 namespace vernier::ops {
@@ -22,9 +22,8 @@ void cube(ReferenceContext& context) {
 void register_cube(OpRegistry& registry) {
   registry.add({.domain = "com.example",
                 .op = "Cube",
-                .min_inputs = 1,
-                .max_inputs = 1,
-                .traits = kPointwise,
+                .operands = {Role::kData},
+                .traits = kPointwise | kFewRoundings,
                 .infer = infer_cube,
                 .reference = cube});
 }
