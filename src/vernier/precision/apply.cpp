@@ -5,7 +5,6 @@
 #include "vernier/passes/build.h"
 #include "vernier/precision/asked/retype_nodes.h"
 #include "vernier/precision/node_class.h"
-#include "vernier/precision/onnx_types.h"
 #include "vernier/precision/quantized_weights.h"
 
 namespace vernier {
@@ -82,8 +81,7 @@ class TypedGraph {
 
   bool takes(const Node& node, ElementType type) const {
     if (!options_.for_onnx) return true;
-    if (!node.domain.empty()) return false;
-    const auto opset = opset_of_type(node.op, type);
+    const auto opset = opset_of_type(node, type);
     return opset && *opset <= options_.opset;
   }
 

@@ -18,6 +18,10 @@ struct NodeClass {
 
 NodeClass class_of(const Node& node);
 
+// The first opset of ai.onnx in which the operator computes in the type, FLOAT16 or BFLOAT16, with everything
+// else of it as it is in float; nothing if ONNX has no such operator.
+std::optional<int64_t> opset_of_type(const Node& node, ElementType type);
+
 // Whether an attribute or an operand that is not computed on says what type the node makes: it is rounded to
 // another, and not given it.
 bool states_type(const Node& node);
@@ -34,6 +38,9 @@ bool reads_sizes_only(const Node& node);
 
 // Whether floats and what they were before a Cast from a narrower type are the same to the node.
 bool takes_any_float(const Node& node);
+
+// Whether kernels multiply integers for the operator, where its factors are quantized.
+bool multiplies_codes(const Node& node);
 
 // Whether it computes on values that the model has quantized itself: integers may do the same, exactly.
 bool reads_dequantized(const Node& node);

@@ -5,6 +5,7 @@
 
 #include "vernier/base/threads.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/operands.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/quantization/quantization.h"
@@ -132,9 +133,7 @@ QuantizedWeights quantize_weights(const Node& node, const Tensor& weights, int64
 }
 
 int64_t output_axis(const Node& node, int64_t rank) {
-  if (node.op == "ConvTranspose") return 1;
-  const bool rows = node.op == "Conv" || ops::integer_attribute(node, "transB") != 0;
-  return rows ? 0 : rank - 1;
+  return ops::output_channel_axis(node, rank).value_or(rank - 1);
 }
 
 bool has_block_weights(const Node& node) {
@@ -162,7 +161,8 @@ std::optional<Tensor> added_bias(const Node& product) {
 }
 
 std::optional<Tensor> bias_of(const Node& node) {
-  return node.op == "MatMul" ? added_bias(node) : known_content(node.input(2));
+  const auto bias = ops::input_of(node, ops::Role::kBias);
+  return bias ? known_content(node.input(*bias)) : added_bias(node);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace vernier {
 
 std::vector<size_t> ranged_inputs(const Node& node) {
-  if (!node.domain.empty() || (node.op != "Conv" && node.op != "MatMul" && node.op != "Gemm")) return {};
+  if (!multiplies_codes(node)) return {};
   std::vector<size_t> result;
   for (size_t i = 0; i < 2; ++i) {
     const Value* input = node.input(i);

@@ -9,7 +9,6 @@
 #include "vernier/precision/asked/retype_nodes.h"
 #include "vernier/precision/known_values.h"
 #include "vernier/precision/node_class.h"
-#include "vernier/precision/onnx_types.h"
 #include "vernier/precision/ranged_values.h"
 #include "vernier/precision/rules.h"
 
@@ -35,8 +34,7 @@ int64_t opset_for(const Graph& graph, const PrecisionPlan& plan) {
       const auto layer = plan.strictest(*node);
       if (!layer) continue;
       const ElementType type = narrow_type(*node, plan);
-      if (type != ElementType::kFloat && node->domain.empty())
-        opset = std::max(opset, opset_of_type(node->op, type).value_or(0));
+      if (type != ElementType::kFloat) opset = std::max(opset, opset_of_type(*node, type).value_or(0));
       if (type != ElementType::kFloat || layer->store == ElementType::kFloat16)
         opset = std::max(opset, kCastOpset);
       if (type == ElementType::kBFloat16 || layer->store == ElementType::kBFloat16)

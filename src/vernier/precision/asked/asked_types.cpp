@@ -29,10 +29,9 @@ std::string obstacle(const Node& node, const LayerType& asked) {
   const ElementType makes = element_of(main_output(node));
   if (makes != ElementType::kUndefined && !is_computed_in(makes))
     return fmt::format("it makes {}", element_type_short_name(makes));
-  const bool multiplies =
-      node.domain.empty() && (node.op == "Conv" || node.op == "MatMul" || node.op == "Gemm");
   if (asked.tf32 && class_of(node).lowering != Lowering::kAlways) return "it multiplies nothing";
-  return asked.type == ElementType::kInt8 && !multiplies ? "no contraction that int8 computes" : "";
+  return asked.type == ElementType::kInt8 && !multiplies_codes(node) ? "no contraction that int8 computes"
+                                                                     : "";
 }
 
 }  // namespace
