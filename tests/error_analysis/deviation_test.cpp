@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "error_analysis/one_node.h"
+#include "vernier/error_analysis/node_rules.h"
 
 namespace vernier {
 namespace {
@@ -86,6 +87,23 @@ TEST(Deviation, WhatOverflowsTheStoredTypeIsInfinite) {
   EXPECT_TRUE(deviation(expected, infinite).is_rounding());
   EXPECT_FALSE(
       deviation(expected, Tensor::from_doubles(ElementType::kFloat16, {1}, std::vector{6e4})).is_rounding());
+}
+
+// The mask hides the second key; a kernel that splits its factors does not split what it adds.
+TEST(MixedValues, WhatAttentionAddsToItsScoresIsNotMixed) {
+  const OneNode attention(R"(model ir=10 opset "" 23 {
+    graph "g" (%q: f32[1, 1, 2, 2], %k: f32[1, 1, 2, 2], %m: f32[2, 2]) -> (%y) {
+      %y: f32[*] = Attention(%q, %k, %k, %m) version 23 @"y" from ["y"] } })",
+                          {noise({1, 1, 2, 2}, 1), noise({1, 1, 2, 2}, 2),
+                           Tensor::from<float>(kF32, {2, 2}, {0, -HUGE_VALF, 0, -HUGE_VALF})});
+  NumericsContract contract = in_float();
+  contract.terms = 2;
+  const Tensor &q = attention.operands[0], &k = attention.operands[1], &mask = attention.operands[2];
+  for (const double value : evaluate_mixed(attention.node(), {&q, &k, &k, &mask}, contract)[0].to_doubles())
+    EXPECT_TRUE(std::isfinite(value));
+  const Tensor infinite = Tensor::from<float>(kF32, {1, 1, 2, 2}, {HUGE_VALF, 1, 1, 1});
+  const auto mixed = evaluate_mixed(attention.node(), {&infinite, &k, &k, &mask}, contract)[0].to_doubles();
+  EXPECT_TRUE(std::isnan(mixed[0]));
 }
 
 TEST(ErrorModel, ControlFlowIsNotAnalysed) {

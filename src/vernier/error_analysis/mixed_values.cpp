@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "vernier/error_analysis/node_rules.h"
+#include "vernier/ops/operands.h"
 
 namespace vernier {
 
@@ -14,10 +15,7 @@ namespace {
 
 // Whether the operator multiplies this input with others; what it adds is not mixed.
 bool is_factor(const Node& node, size_t input) {
-  if (rule_of(node) == ErrorRule::kProducts) return input < 2;
-  const bool recurrent = node.op == "LSTM" || node.op == "GRU" || node.op == "RNN";
-  constexpr size_t kWeights = 2, kInitialState = 5;
-  return !recurrent || input <= kWeights || input == kInitialState;
+  return ops::has_role(node, input, {ops::Role::kData, ops::Role::kWeight, ops::Role::kState});
 }
 
 // NaN in place of what a kernel mixes.

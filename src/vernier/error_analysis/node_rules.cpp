@@ -1,9 +1,9 @@
 #include "vernier/error_analysis/node_rules.h"
 
 #include <algorithm>
-#include <set>
 
 #include "vernier/ops/evaluate.h"
+#include "vernier/ops/operands.h"
 #include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
@@ -15,7 +15,7 @@ ElementType declared_type(const Value* value) {
 }
 
 bool makes_quantized(const Node& node) {
-  return node.op == "QuantizeLinear" || node.op.starts_with("QLinear") || node.op == "DynamicQuantizeLinear";
+  return ops::operand(node, ops::Role::kResultScale) != nullptr || node.op == "DynamicQuantizeLinear";
 }
 
 std::vector<Tensor> evaluate_in(ops::ReferenceMode mode, const Node& node,
@@ -31,12 +31,10 @@ std::vector<Tensor> evaluate_in(ops::ReferenceMode mode, const Node& node,
 }  // namespace
 
 ErrorRule rule_of(const Node& node) {
-  static const std::set<std::string, std::less<>> products{"Conv", "ConvTranspose", "Gemm", "MatMul"};
   const uint32_t traits = ops::OpRegistry::instance().require(node).traits;
   if ((traits & (ops::kView | ops::kDataMovement)) != 0) return ErrorRule::kCopies;
   if (makes_quantized(node)) return ErrorRule::kQuantizes;
-  const bool floats = is_float(declared_type(node.output(0)));
-  if (floats && node.domain.empty() && products.contains(node.op)) return ErrorRule::kProducts;
+  if ((traits & ops::kProducts) != 0 && is_float(declared_type(node.output(0)))) return ErrorRule::kProducts;
   if ((traits & ops::kPointwise) != 0) return ErrorRule::kPointwise;
   // Equal elements of exact operands stay equal, and a rule says in which order they come.
   return (traits & ops::kRoundsNothing) != 0 ? ErrorRule::kSelects : ErrorRule::kPerturbed;

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <set>
 
 #include "vernier/error_analysis/node_rules.h"
 #include "vernier/error_analysis/rounding.h"
 #include "vernier/numeric/ulp.h"
+#include "vernier/ops/operands.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/tensor/drawn_blocks.h"
 
 namespace vernier {
@@ -34,21 +35,10 @@ double terms_of(const AnalysedNode& node) {
   return std::max(most, from / to);
 }
 
-// Operators whose results are sums of what they read, or follow from such a sum: terms of one sign make
-// partial sums that grow with their number, and so do the roundings of these.
-bool adds_up(const Node& node) {
-  static const std::set<std::string, std::less<>> sums{
-      "ReduceSum",   "ReduceMean",        "ReduceL1", "ReduceL2", "ReduceSumSquare",
-      "AveragePool", "GlobalAveragePool", "CumSum",   "LpPool",   "GlobalLpPool"};
-  return node.domain.empty() && sums.contains(node.op);
-}
-
 // Operators that read between elements: where exactly is a number of the size of an axis, and in float that
 // is rounded. By how much a result may move then: by the largest step between elements, at that distance.
 double of_coordinates(const AnalysedNode& node) {
-  static const std::set<std::string, std::less<>> samplers{"Resize", "Upsample", "GridSample", "RoiAlign",
-                                                           "AffineGrid"};
-  if (!node.node.domain.empty() || !samplers.contains(node.node.op) || !node.has(0)) return 0;
+  if (!ops::has_trait(node.node, ops::kInterpolates) || !node.has(0)) return 0;
   double longest = 1, low = HUGE_VAL, high = -HUGE_VAL;
   for (const Dims& dims : {node.in[0]->value.dims(), node.out[0]->dims()}) {
     for (size_t axis = 2; axis < dims.size(); ++axis)
@@ -66,8 +56,7 @@ double of_coordinates(const AnalysedNode& node) {
 // one there: so a gate that is nearly shut lets a little of the state through, or nothing. That of a GRU is
 // taken from one by everybody.
 double of_gates(const AnalysedNode& node, const std::vector<double>& results, bool by_formula) {
-  static const std::set<std::string, std::less<>> recurrent{"LSTM", "GRU", "RNN"};
-  if (!node.node.domain.empty() || !recurrent.contains(node.node.op)) return 0;
+  if (!ops::has_trait(node.node, ops::kRecurrent)) return 0;
   if (!by_formula && node.node.op != "GRU") return 0;
   double largest = 1;
   for (const double value : results) {
@@ -81,7 +70,7 @@ double relative_variance(const AnalysedNode& node) {
   const NumericsContract& contract = node.contract;
   const double terms = terms_of(node);
   // The rounding of a sum of ones is shared out among its terms.
-  const double aligned = adds_up(node.node) ? std::sqrt(terms) : 0;
+  const double aligned = ops::has_trait(node.node, ops::kAddsUp) ? std::sqrt(terms) : 0;
   const double of_sums = Accumulation(contract, terms).variance(1, 0, aligned);
   const double of_arithmetic = Accumulation({.computed = contract.computed}, 0).variance(1, 0, 1);
   const double probabilities = operand_variance({.operands = contract.probabilities, .terms = 1});
@@ -129,10 +118,8 @@ void add_squares(std::vector<double>& squares, const Tensor& from, const Tensor&
 }
 
 bool is_real_operand(const AnalysedNode& node, size_t input) {
-  // Scales and regions say which sizes there are: they are exact.
-  if (input > 0 && (node.node.op == "Resize" || node.node.op == "Upsample")) return false;
-  return node.has(input) && node.in[input]->value.size() > 0 &&
-         is_float(node.node.inputs[input]->type.tensor.element);
+  return node.has(input) && ops::role_of(node.node, input) != ops::Role::kSizes &&
+         node.in[input]->value.size() > 0 && is_float(node.node.inputs[input]->type.tensor.element);
 }
 
 }  // namespace

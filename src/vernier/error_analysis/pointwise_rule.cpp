@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include "vernier/error_analysis/node_rules.h"
 #include "vernier/error_analysis/rounding.h"
 #include "vernier/numeric/ulp.h"
+#include "vernier/ops/operands.h"
 #include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/quant/quantization.h"
 
@@ -46,7 +46,7 @@ std::optional<Tensor> at_zero(const ElementErrors& operand) {
 
 // Whether the node divides by the operand, so that it has a pole inside of a range that holds zero.
 bool divides_by(const Node& node, size_t operand) {
-  return (node.op == "Div" && operand == 1) || node.op == "Reciprocal";
+  return ops::role_of(node, operand) == ops::Role::kDivisor;
 }
 
 // How far results are moved at most, as an expected error.
@@ -59,48 +59,24 @@ void add_moves(std::vector<double>& errors, const Tensor& result, const Tensor& 
   });
 }
 
-// Functions whose usual formulas cancel near zero or in a tail: their error is one of the operand's size, or
-// of one, and not of the result's.
-bool cancels(const Node& node) {
-  static const std::set<std::string, std::less<>> functions{
-      "Gelu",  "Mish", "Softplus", "Erf",  "Elu",   "Celu",     "Selu",      "Tanh",      "Asinh",
-      "Atanh", "Log",  "Sigmoid",  "Silu", "Swish", "FastGelu", "QuickGelu", "HardSwish", "HardSigmoid"};
-  return functions.contains(node.op);
-}
-
-// Beyond this operand errors grow no more: functions that multiply by it err by a part of its size, but the
-// others by a part of one, and those that are made of Clip are its bounds.
-double end_of_cancellation(const Node& node) {
-  static const std::set<std::string, std::less<>> products{"Gelu", "FastGelu", "QuickGelu", "Mish",
-                                                           "Silu", "Swish",    "Asinh"};
-  return node.op == "HardSwish" ? 3 : products.contains(node.op) ? HUGE_VAL : 1;
-}
-
-bool is_function(const Node& node) {
-  static const std::set<std::string, std::less<>> functions{"Exp",   "Pow",        "Sin",  "Cos",  "Tan",
-                                                            "Asin",  "Acos",       "Atan", "Sinh", "Cosh",
-                                                            "Acosh", "Reciprocal", "Sqrt"};
-  return cancels(node) || functions.contains(node.op);
-}
-
 // Adds the rounding of the function itself.
 void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
   constexpr double kFewUlps = 4;
   const NumericsContract& contract = node.contract;
   const Doubles results(*node.out[0]);
-  const bool function = is_function(node.node);
+  const ops::OpDef& def = ops::OpRegistry::instance().require(node.node);
   const bool exact_stays =
-      ops::has_trait(node.node, ops::kRoundsNothing | (node.keeps_exact ? ops::kRoundsOnce : 0));
+      (def.traits & (ops::kRoundsNothing | (node.keeps_exact ? ops::kRoundsOnce : 0))) != 0;
   const RoundingError rounding(contract.computed);
-  const double of_function =
-      function ? unit_roundoff(contract.computed) * (contract.approximate ? kFewUlps : 1) : 0;
+  const double of_function = (def.traits & ops::kFunction) == 0
+                                 ? 0
+                                 : unit_roundoff(contract.computed) * (contract.approximate ? kFewUlps : 1);
   std::optional<const Doubles> operands;
-  if (cancels(node.node) && node.has(0)) operands.emplace(node.in[0]->value);
+  if (def.cancels_until > 0 && node.has(0)) operands.emplace(node.in[0]->value);
   const size_t known = operands ? operands->size() : 0;
-  const double end = end_of_cancellation(node.node);
   for_each_element(errors.size(), [&](size_t i) {
     if (exact_stays && errors[i] == 0 && rounding.is_exact(results[i])) return;
-    const double operand = i < known ? std::min(std::abs((*operands)[i]), end) : 0;
+    const double operand = i < known ? std::min(std::abs((*operands)[i]), def.cancels_until) : 0;
     const double cancelled = known == 0            ? 0
                              : contract.by_formula ? std::max(operand, 1.0)
                                                    : std::min(operand, 1.0);

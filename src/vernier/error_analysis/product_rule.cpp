@@ -6,7 +6,8 @@
 #include "vernier/error_analysis/node_rules.h"
 #include "vernier/error_analysis/rounding.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/operands.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -44,8 +45,10 @@ std::vector<double> sum_of_products(const AnalysedNode& node, const Tensor& left
 double terms_of(const AnalysedNode& node) {
   const Dims &x = node.in[0]->value.dims(), &w = node.in[1]->value.dims();
   const auto elements = [](const Dims& dims) { return static_cast<double>(element_count(dims)); };
-  if (node.node.op == "Conv") return elements(w) / static_cast<double>(std::max<int64_t>(1, w[0]));
-  if (node.node.op == "ConvTranspose") return elements(w) / static_cast<double>(std::max<int64_t>(1, w[1]));
+  if (ops::has_trait(node.node, ops::kConvolution)) {
+    const auto outputs = *ops::output_channel_axis(node.node, static_cast<int64_t>(w.size()));
+    return elements(w) / static_cast<double>(std::max<int64_t>(1, w[static_cast<size_t>(outputs)]));
+  }
   if (node.node.op == "Gemm")
     return static_cast<double>(ops::integer_attribute(node.node, "transA") != 0 ? x[0] : x[1]);
   return static_cast<double>(x.back());
