@@ -282,6 +282,19 @@ TEST(ExpectedError, WhatCancelsInHardSwishIsAllowed) {
   EXPECT_LT(kLargestDeviation * results[0].at(2), 1e-5);
 }
 
+// A tail of a function is made of a difference from one, whatever operator the function is part of.
+TEST(ExpectedError, WhatCancelsInVariantsOfAFunctionIsAllowedToo) {
+  const auto error_of = [](const char* op, const char* attributes) {
+    const OneNode node(fmt::format(R"(model ir=8 opset "" 17 {{ graph "g" (%x: f32[1]) -> (%y) {{
+      %y: f32[*] = {}(%x) {} version 1 @"y" from ["y"] }} }})",
+                                   op, attributes),
+                       {Tensor::from<float>(kF32, {1}, {-9})});
+    return ErrorModel(node.node(), node.operands).outputs(in_float())[0].at(0);
+  };
+  EXPECT_GT(error_of("com.microsoft::ScaledSiLU", "{alpha = float 1}"), 1e-8);
+  EXPECT_GT(error_of("ParametricSoftplus", "{alpha = float 1, beta = float 1}"), 1e-9);
+}
+
 // 0 / 1e-12 is 0, but no number where the group rounds its divisor to float16, which holds that as zero.
 TEST(ExpectedError, DivisorsThatRoundingMakesZeroHaveNoBound) {
   const Model model = grouped(R"(graph "g" (%x: f32[3], %d: f32[3]) -> (%y) {

@@ -101,12 +101,12 @@ void add(OpRegistry& registry, const char* op, std::vector<Role> operands, int o
 void register_gelu_family(OpRegistry& registry) {
   constexpr Role kData = Role::kData, kBias = Role::kBias;
   add(registry, "Gelu", {kData}, 0, HUGE_VAL, activate_sum<gelu_exact>);
-  add(registry, "BiasGelu", {kData, kBias}, 0, 0, activate_sum<gelu_exact>);
+  add(registry, "BiasGelu", {kData, kBias}, 0, HUGE_VAL, activate_sum<gelu_exact>);
   add(registry, "FastGelu", {kData, kBias}, 1, HUGE_VAL, activate_sum<gelu_tanh>);
   add(registry, "QuickGelu", {kData}, 0, HUGE_VAL, quick_gelu, {{"alpha", "FLOAT"}});
-  add(registry, "BiasSplitGelu", {kData, kBias}, 0, 0, split_gelu, {}, infer_split);
+  add(registry, "BiasSplitGelu", {kData, kBias}, 0, HUGE_VAL, split_gelu, {}, infer_split);
   add(registry, "BiasAdd", {kData, kBias, kData}, 0, 0, bias_add);
-  add(registry, "ScaledSiLU", {kData, Role::kSetting}, 1, 0, scaled_silu, {{"alpha", "FLOAT"}});
+  add(registry, "ScaledSiLU", {kData, Role::kSetting}, 1, HUGE_VAL, scaled_silu, {{"alpha", "FLOAT"}});
   add(registry, "GatedAdd", {kData, kData, kData}, 0, 0, gated_add);
 }
 

@@ -41,9 +41,9 @@ void register_legacy_pointwise(OpRegistry& registry) {
   add_unary_real(registry, "Affine", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, kNoNarrowFloats, affine);
   add_unary_real(registry, "Scale", {{"scale", "FLOAT"}}, kNoNarrowFloats, scale);
   add_unary_real(registry, "ScaledTanh", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, kNoNarrowFloats,
-                 scaled_tanh);
+                 scaled_tanh, 1);
   add_unary_real(registry, "ParametricSoftplus", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, kNoNarrowFloats,
-                 parametric_softplus);
+                 parametric_softplus, 1);
 }
 
 }  // namespace vernier::ops

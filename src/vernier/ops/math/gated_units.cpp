@@ -58,8 +58,9 @@ void register_gated_units(OpRegistry& registry) {
   registry.add({.op = "SwiGLU",
                 .operands = {Role::kData, Role::kData},
                 .attributes = {{"alpha", "FLOAT"}},
-                .traits = kPointwise | kFewRoundings,
+                .traits = kPointwise | kFunction,
                 .since = kNoNarrowFloats,
+                .cancels_until = HUGE_VAL,
                 .infer = infer_swiglu,
                 .reference = swiglu});
 }
