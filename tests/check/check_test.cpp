@@ -226,6 +226,49 @@ INSTANTIATE_TEST_SUITE_P(All, CheckRule, testing::ValuesIn(kCases), [](const aut
   return name;
 });
 
+TEST(Check, WeightsOfEveryOperatorMayBeDamaged) {
+  const Case test{
+      "B16-damaged-weight",
+      "const %g = f32[2] hex\"0000c07f0000803f\" %y: f32[4, 2] = LayerNormalization(%x, %g) version "
+      "17 @\"ln\" from [\"ln\"]",
+      "const %m = f32[2] hex\"000080ff00000000\" %y: f32[4, 2] = Add(%x, %m) version 17 @\"mask\" "
+      "from [\"mask\"]",
+      "%x: f32[4, 2]"};
+  EXPECT_TRUE(fires(findings_of(test, test.sick), test.rule));
+  EXPECT_FALSE(fires(findings_of(test, test.healthy), test.rule));
+}
+
+// Its columns count output channels: one of them has small numbers alone.
+TEST(Check, OneScaleMayServeUnevenChannelsOfAMatMul) {
+  const Case test{
+      "B24-uneven-channels",
+      "const %w = i8[2, 2] hex\"7f017f01\" const %s = f32[] hex\"0000803f\" %d: f32[2, 2] = "
+      "DequantizeLinear(%w, %s) version 17 @\"dq\" from [\"dq\"]\n %y: f32[2, 2] = MatMul(%x, %d) "
+      "version 17 @\"fc\" from [\"fc\"]",
+      "const %w = i8[2, 2] hex\"7f7f0101\" const %s = f32[] hex\"0000803f\" %d: f32[2, 2] = "
+      "DequantizeLinear(%w, %s) version 17 @\"dq\" from [\"dq\"]\n %y: f32[2, 2] = MatMul(%x, %d) "
+      "version 17 @\"fc\" from [\"fc\"]",
+      "%x: f32[2, 2]"};
+  EXPECT_TRUE(fires(findings_of(test, test.sick), test.rule));
+  EXPECT_FALSE(fires(findings_of(test, test.healthy), test.rule));
+}
+
+TEST(Check, TheBiasOfATransposedConvolutionHasAScale) {
+  const auto body = [](const char* scale) {
+    return fmt::format(
+        "const %s = f32[] hex\"0000803f\" const %t = f32[] hex\"{}\" const %w = i8[2, 2, 1] hex\"7f7f7f7f\" "
+        "const %b = i32[2] hex\"0100000001000000\" %a: f32[1, 2, 1] = DequantizeLinear(%x, %s) version 17 "
+        "@\"dq\" from [\"dq\"]\n %v: f32[2, 2, 1] = DequantizeLinear(%w, %s) version 17 @\"dqw\" from "
+        "[\"dqw\"]\n %u: f32[2] = DequantizeLinear(%b, %t) version 17 @\"dqb\" from [\"dqb\"]\n %y: f32[1, "
+        "2, "
+        "1] = ConvTranspose(%a, %v, %u) version 17 @\"up\" from [\"up\"]",
+        scale);
+  };
+  const Case test{"B28-bias-scale", "", "", "%x: u8[1, 2, 1]"};
+  EXPECT_TRUE(fires(findings_of(test, body("00000040").c_str()), test.rule));
+  EXPECT_FALSE(fires(findings_of(test, body("0000803f").c_str()), test.rule));
+}
+
 TEST(Check, JudgesAsIfLoweredWhenAsked) {
   const Case test{"", "%y: f32[4] = Sin(%x) version 17 @\"sin\" from [\"sin\"]", "", "%x: f32[4]"};
   EXPECT_TRUE(findings_of(test, test.sick).empty());

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/ops/attribute_defaults.h"
-
 namespace vernier {
 
 const char* precision_name(ElementType type) {
@@ -147,12 +145,6 @@ std::vector<Range> channel_ranges(const Tensor& tensor, int64_t axis) {
     if (magnitude > 0 && (range.smallest == 0 || magnitude < range.smallest)) range.smallest = magnitude;
   }
   return ranges;
-}
-
-int64_t output_channel_axis(const Node& node) {
-  if (node.op == "Conv") return 0;
-  if (node.op == "Gemm") return ops::integer_attribute(node, "transB") == 0 ? 1 : 0;
-  return node.op == "ConvTranspose" ? 1 : -1;
 }
 
 }  // namespace vernier

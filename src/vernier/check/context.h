@@ -63,9 +63,6 @@ struct Range {
 };
 std::vector<Range> channel_ranges(const Tensor& tensor, int64_t axis);
 
-// Which axis of input 1, the weights, counts output channels: Conv, ConvTranspose, Gemm, MatMul.
-int64_t output_channel_axis(const Node& node);
-
 // The rules, by file.
 void float_range_rules(std::vector<Rule>& rules);
 void float_rounding_rules(std::vector<Rule>& rules);

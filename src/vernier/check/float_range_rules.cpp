@@ -3,6 +3,7 @@
 
 #include "vernier/check/context.h"
 #include "vernier/numeric/minifloat.h"
+#include "vernier/ops/operands.h"
 
 namespace vernier {
 
@@ -35,12 +36,12 @@ void norm_statistics(const CheckContext& context, std::vector<Finding>& findings
 void weight_underflow(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
-    if (node->op != "Conv" && node->op != "Gemm" && node->op != "MatMul" && node->op != "ConvTranspose")
-      continue;
-    const Value* value = node->input(1);
+    const Value* value = ops::operand(*node, ops::Role::kWeight);
     const Tensor* weight = context.constant(value);
     if (weight == nullptr || weight->rank() < 2 || !context.is_half(value)) continue;
-    const auto ranges = channel_ranges(*weight, output_channel_axis(*node));
+    const auto axis = ops::output_channel_axis(*node, weight->rank());
+    if (!axis) continue;
+    const auto ranges = channel_ranges(*weight, *axis);
     size_t lost = 0;
     double worst = 1;
     for (const Range& range : ranges) {
@@ -144,12 +145,12 @@ void late_scale(const CheckContext& context, std::vector<Finding>& findings) {
 void damaged_weights(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
-    if (node->op != "Conv" && node->op != "Gemm" && node->op != "MatMul" && node->op != "ConvTranspose" &&
-        node->op != "BatchNormalization")
-      continue;
+    using ops::Role;
     for (size_t i = 1; i < node->inputs.size(); ++i) {
       const Tensor* weight = context.constant(node->inputs[i]);
-      if (weight == nullptr || !is_float(weight->type())) continue;
+      const bool learned =
+          ops::has_role(*node, i, {Role::kWeight, Role::kBias, Role::kGain, Role::kMean, Role::kVariance});
+      if (!learned || weight == nullptr || !is_float(weight->type())) continue;
       const auto values = weight->to_doubles();
       const auto bad =
           std::count_if(values.begin(), values.end(), [](double value) { return !std::isfinite(value); });

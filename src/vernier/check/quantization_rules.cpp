@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "vernier/check/context.h"
+#include "vernier/ops/operands.h"
 
 namespace vernier {
 
@@ -44,8 +45,10 @@ void uneven_channels(const CheckContext& context, std::vector<Finding>& findings
         !is_signed_integer(codes->type()) || element_bits(codes->type()) > 8)
       continue;
     const auto& users = context.users(node->output(0));
-    if (users.empty() || (users[0]->op != "Conv" && users[0]->op != "Gemm")) continue;
-    const auto ranges = channel_ranges(*codes, output_channel_axis(*users[0]));
+    if (users.empty() || ops::operand(*users[0], ops::Role::kWeight) != node->output(0)) continue;
+    const auto axis = ops::output_channel_axis(*users[0], codes->rank());
+    if (!axis) continue;
+    const auto ranges = channel_ranges(*codes, *axis);
     const double coarse = static_cast<double>(integer_max(codes->type())) / 32;
     const auto poor = std::count_if(ranges.begin(), ranges.end(), [&](const Range& range) {
       return range.largest > 0 && range.largest < coarse;
@@ -133,9 +136,8 @@ void unequal_add(const CheckContext& context, std::vector<Finding>& findings) {
 void bias_scale(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
-    if (node->op != "Conv" && node->op != "Gemm") continue;
-    const Node* bias = context.made_by(node->input(2), "DequantizeLinear");
-    const Node* weight = context.made_by(node->input(1), "DequantizeLinear");
+    const Node* bias = context.made_by(ops::operand(*node, ops::Role::kBias), "DequantizeLinear");
+    const Node* weight = context.made_by(ops::operand(*node, ops::Role::kWeight), "DequantizeLinear");
     const auto input_scale = dequantized_scale(context, node->input(0));
     if (bias == nullptr || weight == nullptr || !input_scale) continue;
     const Tensor *bias_scales = context.constant(bias->input(1)),
@@ -165,8 +167,8 @@ constexpr double kLastCode = 0x7FFFFFFF;
 // The first bias code at an end of int32, where a sum can only be wrong: of a bias in codes, or of one in
 // floats, in the scale that integer kernels give it. Nothing if all have room.
 std::optional<std::string> bias_without_room(const CheckContext& context, const Node& node) {
-  const bool is_integer_kernel = node.op == "QLinearConv";
-  const Value* bias = node.input(is_integer_kernel ? 8 : 2);
+  const bool is_integer_kernel = ops::input_of(node, ops::Role::kResultScale).has_value();
+  const Value* bias = ops::operand(node, ops::Role::kBias);
   const Node* dequantized = context.made_by(bias, "DequantizeLinear");
   const Tensor* codes = context.constant(dequantized != nullptr ? dequantized->input(0) : bias);
   if (codes == nullptr) return std::nullopt;
@@ -179,7 +181,7 @@ std::optional<std::string> bias_without_room(const CheckContext& context, const 
     }
     return std::nullopt;
   }
-  const Node* weight = context.made_by(node.input(1), "DequantizeLinear");
+  const Node* weight = context.made_by(ops::operand(node, ops::Role::kWeight), "DequantizeLinear");
   const auto input_scale = dequantized_scale(context, node.input(0));
   const Tensor* scales = weight == nullptr ? nullptr : context.constant(weight->input(1));
   if (is_integer_kernel || !is_float(codes->type()) || scales == nullptr || !input_scale ||
@@ -200,9 +202,7 @@ std::optional<std::string> bias_without_room(const CheckContext& context, const 
 // B28: a bias that int32 cuts off, as of channels whose weights are next to nothing.
 void saturated_bias(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
-  static const std::set<std::string> biased = {"Conv", "ConvTranspose", "Gemm", "QLinearConv"};
   for (const Node* node : context.nodes()) {
-    if (!biased.contains(node->op)) continue;
     auto message = bias_without_room(context, *node);
     if (!message) continue;
     collector.add({.rule = "B28-saturated-bias",

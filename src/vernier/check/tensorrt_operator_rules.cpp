@@ -1,11 +1,12 @@
 // Operators that TensorRT's ONNX parser does not have, or has in part.
 #include <algorithm>
-#include <map>
 #include <set>
 #include <span>
 
 #include "vernier/check/tensorrt_rules.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/operands.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -108,7 +109,7 @@ std::string limit_of(const CheckContext& context, const Node& node) {
   }
   if (node.op == "ScatterND" && ops::text_attribute(node, "reduction") != "none")
     return "it has ScatterND without reduction only";
-  if (node.op == "LSTM" || node.op == "GRU" || node.op == "RNN") {
+  if (ops::has_trait(node, ops::kRecurrent)) {
     if (flag("layout")) return "it has layout 0 only";
     return node.op == "LSTM" && flag("input_forget") ? "it has no coupled gates" : "";
   }
@@ -143,16 +144,11 @@ void limits(const CheckContext& context, std::vector<Finding>& findings) {
   }
 }
 
-// Operands that decide the sizes of what a node makes, or how many of something it takes.
-std::span<const size_t> size_operands(const Node& node) {
-  static const std::map<std::string_view, std::vector<size_t>> operands = {
-      {"ConstantOfShape", {0}}, {"Expand", {1}},    {"NonMaxSuppression", {2}},
-      {"OneHot", {1}},          {"Pad", {1}},       {"Range", {0, 1, 2}},
-      {"Reshape", {1}},         {"Resize", {2, 3}}, {"Slice", {1, 2, 3, 4}},
-      {"Split", {1}},           {"Tile", {1}},      {"TopK", {1}},
-      {"Upsample", {1}}};
-  const auto found = node.domain.empty() ? operands.find(node.op) : operands.end();
-  return found == operands.end() ? std::span<const size_t>() : found->second;
+// Whether the operand decides the sizes of what a node makes, or how many of something it takes.
+bool decides_sizes(const Node& node, size_t input) {
+  const bool cuts = node.op == "Slice" && input > 0;
+  return node.domain.empty() &&
+         (cuts || node.op == "Range" || ops::has_role(node, input, {ops::Role::kSizes}));
 }
 
 // The input of FLOAT whose elements a value is computed from, by what may stand in the arithmetic of sizes;
@@ -183,8 +179,8 @@ const Value* float_input_behind(const CheckContext& context, const Value* value)
 void float_sizes(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
-    for (const size_t i : size_operands(*node)) {
-      const Value* input = float_input_behind(context, node->input(i));
+    for (size_t i = 0; i < node->inputs.size(); ++i) {
+      const Value* input = decides_sizes(*node, i) ? float_input_behind(context, node->input(i)) : nullptr;
       if (input == nullptr) continue;
       collector.add(
           broken("TRT16-float-sizes", *node,

@@ -1,6 +1,7 @@
 // Where QuantizeLinear and DequantizeLinear stand: in pairs, and before both operands of a contraction.
 #include "vernier/check/tensorrt_rules.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -43,7 +44,7 @@ void pairs(const CheckContext& context, std::vector<Finding>& findings) {
 void both_operands(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
-    if (!node->domain.empty() || (node->op != "Conv" && node->op != "Gemm" && node->op != "MatMul")) continue;
+    if (!ops::has_trait(*node, ops::kProducts)) continue;
     const auto quantized = [&](size_t input) {
       const Node* maker = context.made_by(node->input(input), "DequantizeLinear");
       return maker != nullptr && context.type(maker->input(0)) == ElementType::kInt8;

@@ -4,6 +4,7 @@
 
 #include "vernier/check/tensorrt_rules.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/operands.h"
 
 namespace vernier {
 
@@ -114,18 +115,15 @@ void channel_axis(const CheckContext& context, std::vector<Finding>& findings) {
         !output->type.is_tensor() || !output->type.tensor.shape)
       return;
     const auto rank = static_cast<int64_t>(output->type.tensor.shape->size());
-    const auto from_front = [&](int64_t axis) { return axis < 0 ? axis + rank : axis; };
-    const int64_t axis = from_front(ops::integer_attribute(node, "axis"));
+    const int64_t given = ops::integer_attribute(node, "axis"), axis = given < 0 ? given + rank : given;
     for (const Node* user : context.users(output)) {
-      const bool contracts = user->domain.empty() && (user->op == "Conv" || user->op == "ConvTranspose" ||
-                                                      user->op == "Gemm" || user->op == "MatMul");
-      if (!contracts || user->input(1) != output) continue;
-      const int64_t wanted = from_front(output_channel_axis(*user));
-      if (axis != wanted)
+      if (ops::operand(*user, ops::Role::kWeight) != output) continue;
+      const auto wanted = ops::output_channel_axis(*user, rank);
+      if (wanted && axis != *wanted)
         collector.add(broken("TRT5-channel-axis", node,
                              fmt::format("the scales lie along axis {}, and output channels of {} '{}' along "
                                          "axis {}",
-                                         axis, user->op, user->name, wanted),
+                                         axis, user->op, user->name, *wanted),
                              "give each output channel its scale, or use one for all"));
     }
   });
