@@ -132,6 +132,19 @@ TEST(RandomInputs, KeepsFunctionsInTheirDomain) {
   EXPECT_GT(range_of(sample, "e").first, 0);
 }
 
+// They are known by their roles, of whatever operator.
+TEST(RandomInputs, AxesAndScalesAreWhatTheyMayBe) {
+  const Model model =
+      small_model("%x: f32[2, 3, 4], %axes: i64[1], %codes: u8[4, 4], %scale: f32[4], %zero: u8[]",
+                  {"%p: f32[*] = ReduceProd(%x, %axes)",
+                   "%q: u8[4, 4] = QLinearMatMul(%codes, %one, %zero, %codes, %scale, %zero, %scale, %zero)"},
+                  "", {"%one = f32[] hex\"0000803f\""});
+  const Sample sample = draw(model);
+  EXPECT_GE(range_of(sample, "axes").first, 0);
+  EXPECT_LE(range_of(sample, "axes").second, 2);
+  EXPECT_GT(range_of(sample, "scale").first, 0);
+}
+
 TEST(RandomInputs, OtherTypesGetValuesThatSuitThem) {
   const Model model = small_model(
       "%rate: i64[], %pixels: u8[100], %code: i32[100], %text: string[3], %z: c64[2], %f8: f8e4m3fn[20], "

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/operands.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -13,24 +14,6 @@ namespace {
 constexpr double kElementCost = 50;
 // As drawing one of an input.
 constexpr double kDrawingCost = 150;
-
-constexpr uint32_t kAttends = ops::kContraction | ops::kNormalisation;
-
-uint32_t traits_of(const Node& node) {
-  const ops::OpDef* def = ops::OpRegistry::instance().find(node);
-  return def == nullptr ? 0 : def->traits;
-}
-
-bool is_convolution(const Node& node) {
-  return node.op.find("Conv") != node.op.npos && node.op != "ConvTranspose";
-}
-
-// Convolutions and recurrences, whose weights say how many products an element is a sum of.
-bool multiplies_weights(const Node& node) {
-  constexpr std::string_view kRecurrent[] = {"LSTM", "GRU", "RNN"};
-  return is_convolution(node) || node.op == "ConvTranspose" ||
-         std::find(std::begin(kRecurrent), std::end(kRecurrent), node.op) != std::end(kRecurrent);
-}
 
 const Shape* shape_of(const Value* value) {
   const bool known = value != nullptr && value->type.is_tensor() && value->type.tensor.shape;
@@ -54,10 +37,11 @@ SizeJudge::SizeJudge(const Graph& graph) {
         elements.factor *= kElementCost;
         terms_.push_back(std::move(elements));
         if (node->op == "Det") add_elimination(*node);
-        if (i > 0 || (traits_of(*node) & ops::kContraction) == 0) continue;
+        if (i > 0 || !ops::has_trait(*node, ops::kContraction)) continue;
         add_depth(products, *node);
         terms_.push_back(std::move(products));
-        if (is_convolution(*node)) add_columns(*node);
+        const bool transposed = ops::output_channel_axis(*node, 0) != 0;
+        if (ops::has_trait(*node, ops::kConvolution) && !transposed) add_columns(*node);
       }
     }
   });
@@ -99,23 +83,25 @@ bool SizeJudge::add_sizes(Term& term, const Value* value) {
 // The products that one element of the output is a sum of.
 void SizeJudge::add_depth(Term& term, const Node& node) {
   const Shape* first = shape_of(node.input(0));
-  const Shape* second = shape_of(node.input(node.op.starts_with("QLinear") ? 3 : 1));
-  if ((traits_of(node) & kAttends) == kAttends) {
+  const Shape* second = shape_of(node.input(ops::input_of(node, ops::Role::kWeight).value_or(1)));
+  if (ops::has_trait(node, ops::kContraction) && ops::has_trait(node, ops::kNormalisation)) {
     // [batch, heads, keys, size] or [batch, keys, size]
     const Shape* keys = second == nullptr ? first : second;
     if (keys != nullptr && keys->size() > 2) add_size(term, (*keys)[keys->size() - 2]);
     return;
   }
-  if (!multiplies_weights(node)) {
+  if (!ops::has_trait(node, ops::kConvolution | ops::kRecurrent)) {
     if (first != nullptr && !first->empty())
       add_size(term, ops::integer_attribute(node, "transA") != 0 ? first->front() : first->back());
     return;
   }
   if (second == nullptr || second->empty()) return;
-  // Weights are [outputs, inputs / groups, kernel…]; recurrent ones are [directions, gates * hidden, inputs].
-  for (size_t axis = node.op == "ConvTranspose" ? 2 : 1; axis < second->size(); ++axis)
-    add_size(term, (*second)[axis]);
-  if (node.op == "ConvTranspose") add_size(term, second->front());
+  // Recurrent weights are [directions, gates * hidden, inputs].
+  const auto rank = static_cast<int64_t>(second->size()),
+             without = ops::output_channel_axis(node, rank).value_or(0);
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    if (axis != without) add_size(term, (*second)[static_cast<size_t>(axis)]);
+  }
 }
 
 // The elements of the windows, which are copied before they are multiplied: that takes longer than to

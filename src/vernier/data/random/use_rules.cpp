@@ -2,6 +2,7 @@
 
 #include "vernier/data/random/value_rule.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/operands.h"
 
 namespace vernier {
 
@@ -50,17 +51,12 @@ struct NumberUse {
 // Where other numbers give NaN, Inf or an error.
 constexpr NumberUse kIntervalUses[] = {{"Log", 0, 0.1, 2},
                                        {"Sqrt", 0, 0.1, 2},
-                                       {"Reciprocal", 0, 0.1, 2},
-                                       {"Div", 1, 0.1, 2},
                                        {"Mod", 1, 1, 4},
                                        {"Acos", 0, -0.9, 0.9},
                                        {"Asin", 0, -0.9, 0.9},
                                        {"Atanh", 0, -0.9, 0.9},
                                        {"Acosh", 0, 1.1, 3},
                                        {"Bernoulli", 0, 0, 1},
-                                       {"BatchNormalization", 4, 0.1, 2},
-                                       {"QuantizeLinear", 1, 0.1, 2},
-                                       {"DequantizeLinear", 1, 0.1, 2},
                                        {"Dropout", 1, 0, 0.9},
                                        {"Resize", 2, 1, 2},
                                        {"Upsample", 1, 1, 2},
@@ -85,11 +81,6 @@ constexpr NumberUse kSizeUses[] = {{"ConstantOfShape", 0, 1, 4},
                                    {"HannWindow", 0, 2, 16},
                                    {"HammingWindow", 0, 2, 16},
                                    {"BlackmanWindow", 0, 2, 16}};
-
-// Axes given as an input; they count within the rank of input 0.
-constexpr std::pair<std::string_view, size_t> kAxisUses[] = {
-    {"Squeeze", 1},   {"Unsqueeze", 1},  {"Slice", 3},     {"CumSum", 1},
-    {"ReduceSum", 1}, {"ReduceMean", 1}, {"ReduceMax", 1}, {"ReduceMin", 1}};
 
 constexpr std::pair<std::string_view, size_t> kMaskUses[] = {{"EmbedLayerNormalization", 7},
                                                              {"QEmbedLayerNormalization", 7},
@@ -143,9 +134,9 @@ std::optional<ValueRule> index_rule(const Use& use) {
                     depth ? std::optional(Dim(static_cast<int64_t>(*depth) - 1)) : std::nullopt,
                     "indices of " + title(node));
   }
-  for (const auto& [op, input] : kAxisUses) {
-    if (node.op != op || use.input != input || node.input(0) == nullptr || !node.input(0)->type.tensor.shape)
-      continue;
+  // Axes count within the rank of input 0.
+  if (ops::role_of(node, use.input) == ops::Role::kAxes && node.input(0) != nullptr &&
+      node.input(0)->type.tensor.shape) {
     const auto rank = static_cast<int64_t>(node.input(0)->type.tensor.shape->size());
     return integers(RuleKind::kIndices, 0, Dim(std::max<int64_t>(rank, 1) - 1), "axes of " + title(node));
   }
@@ -195,6 +186,13 @@ std::optional<ValueRule> interval_rule(const Use& use) {
   if (node.op == "Pow" && use.input == 0) {
     const auto exponent = constant_number(node.input(1));
     if (exponent && *exponent >= 0 && *exponent == std::floor(*exponent)) return std::nullopt;
+    rule.low = 0.1, rule.high = 2;
+    return rule;
+  }
+  using ops::Role;
+  if (ops::has_role(
+          node, use.input,
+          {Role::kDivisor, Role::kVariance, Role::kScale, Role::kWeightScale, Role::kResultScale})) {
     rule.low = 0.1, rule.high = 2;
     return rule;
   }
