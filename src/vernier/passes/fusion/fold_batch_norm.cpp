@@ -4,6 +4,8 @@
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/operands.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
 #include "vernier/passes/uses.h"
@@ -41,11 +43,13 @@ std::optional<Affine> affine_of(const Node& norm) {
 // Along which axis of the weights the output's channels lie, and how many groups share them; nothing if it
 // cannot be folded.
 std::optional<size_t> channel_axis(const Node& node) {
-  if (node.op == "Conv") return 0;
-  if (node.op == "ConvTranspose" && ops::integer_attribute(node, "group") == 1) return 1;
-  if (node.op == "Gemm" && ops::real_attribute(node, "alpha") == 1 && ops::real_attribute(node, "beta") == 1)
-    return ops::integer_attribute(node, "transB") != 0 ? 0 : 1;
-  return std::nullopt;
+  if (!ops::has_trait(node, ops::kProducts) || !ops::input_of(node, ops::Role::kBias)) return std::nullopt;
+  if (node.op == "ConvTranspose" && ops::integer_attribute(node, "group") != 1) return std::nullopt;
+  if (node.op == "Gemm" &&
+      (ops::real_attribute(node, "alpha") != 1 || ops::real_attribute(node, "beta") != 1))
+    return std::nullopt;
+  constexpr int64_t kMatrix = 2;
+  return static_cast<size_t>(*ops::output_channel_axis(node, kMatrix));
 }
 
 // The tensor times the scale of each channel, `inner` elements of which lie together.
@@ -109,7 +113,7 @@ int fold_in(Graph& graph, const std::function<bool(const Node&)>& into) {
   const Uses uses(graph);
   std::vector<std::pair<Node*, Node*>> pairs;
   for (const auto& node : graph.nodes()) {
-    if (!node->domain.empty() || !channel_axis(*node) || (into && !into(*node))) continue;
+    if (!channel_axis(*node) || (into && !into(*node))) continue;
     Node* next = uses.only_reader(node->output(0));
     if (next != nullptr && next->domain.empty() && next->op == "BatchNormalization" &&
         next->input(0) == node->output(0))

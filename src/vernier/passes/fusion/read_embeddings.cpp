@@ -3,6 +3,7 @@
 // once.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
@@ -26,7 +27,7 @@ bool stays_small(const Tensor& table, const Tensor& weights) {
 
 // Gather, perhaps Transpose, and the operator.
 std::vector<Node*> members_of(const Uses& uses, Node& node) {
-  if (!node.domain.empty() || (node.op != "LSTM" && node.op != "GRU" && node.op != "RNN")) return {};
+  if (!node.domain.empty() || !ops::has_trait(node, ops::kRecurrent)) return {};
   std::vector<Node*> members{&node};
   const auto read_by = [&](Node* maker) {
     return maker != nullptr && uses.only_reader(maker->output(0)) == members.front();

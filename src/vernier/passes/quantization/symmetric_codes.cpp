@@ -2,6 +2,7 @@
 
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/nn/padding.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
@@ -18,9 +19,7 @@ constexpr int64_t kOpset = 13, kRoundOpset = 11;
 bool is_weights(const Uses& uses, const Value* value) {
   const auto readers = uses.readers(value);
   return std::any_of(readers.begin(), readers.end(), [](const Node* reader) {
-    return reader != nullptr && reader->domain.empty() &&
-           (reader->op == "Conv" || reader->op == "ConvTranspose" || reader->op == "Gemm" ||
-            reader->op == "MatMul");
+    return reader != nullptr && ops::has_trait(*reader, ops::kProducts);
   });
 }
 
