@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "vernier/ops/evaluate.h"
+#include "vernier/ops/operands.h"
 #include "vernier/ops/support/quant/dynamic_quantization.h"
 #include "vernier/run/ties.h"
 
@@ -69,8 +70,7 @@ bool quantizes(const Node& node) {
   if (!node.domain.empty() && node.domain != "com.microsoft") return false;
   const ElementType type = type_of(node.output(0));
   if (type == ElementType::kUndefined || !is_integer(type) || element_bits(type) > 16) return false;
-  return node.op == "QuantizeLinear" || node.op == "DynamicQuantizeLinear" || node.op == "QGemm" ||
-         node.op.starts_with("QLinear");
+  return node.op == "DynamicQuantizeLinear" || ops::input_of(node, ops::Role::kResultScale);
 }
 
 std::optional<DecisionInput> before_rounding(const Node& node, const Operands& operands) {
