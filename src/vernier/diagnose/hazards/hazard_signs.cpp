@@ -6,6 +6,7 @@
 #include "vernier/diagnose/hypotheses/precision/precision_class.h"
 #include "vernier/numeric/ulp.h"
 #include "vernier/ops/group.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/run/ties.h"
 
 namespace vernier {
@@ -239,7 +240,7 @@ class Signs {
                       output_.name, error, read),
           false};
     const int failure = !node_.regions.empty() && has_op(node_, {"Loop", "Scan"}) ? 18
-                        : has_op(*member_, {"LSTM", "GRU", "RNN"})                ? 18
+                        : ops::has_trait(*member_, ops::kRecurrent)               ? 18
                         : has_op(*member_, {"Softmax", "LogSoftmax"})             ? 7
                         : has_op(*member_, {"Sin", "Cos", "Tan", "Exp", "Pow"})   ? 11
                                                                                   : 12;

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "vernier/diagnose/hazards/quantization_hazards.h"
-#include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/operands.h"
 
 namespace vernier {
 
@@ -75,11 +75,10 @@ std::vector<double> largest_along(const Tensor& weights, size_t axis) {
 std::optional<size_t> channel_axis(const QuantizationSite& site) {
   for (const Node* back : site.dequantize) {
     for (const auto& node : back->graph().nodes()) {
-      if (node->input(1) == nullptr || node->inputs[1] != back->output(0)) continue;
-      if (node->op == "Conv") return 0;
-      if (node->op == "ConvTranspose") return 1;
-      if (node->op == "MatMul") return site.quantize->inputs[0]->constant->rank() - 1;
-      if (node->op == "Gemm") return ops::integer_attribute(*node, "transB") != 0 ? 0 : 1;
+      const Value* weights = ops::operand(*node, ops::Role::kWeight);
+      if (weights == nullptr || weights != back->output(0)) continue;
+      if (const auto axis = ops::output_channel_axis(*node, site.quantize->inputs[0]->constant->rank()))
+        return static_cast<size_t>(*axis);
     }
   }
   return std::nullopt;

@@ -5,6 +5,7 @@
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/diagnose/rewrites/replacement.h"
 #include "vernier/ops/evaluate.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -53,8 +54,6 @@ double sum_of(const Node& node, std::span<const Datum* const> operands) {
 }  // namespace
 
 Magnitudes magnitudes_of(const Graph& graph, const NamedData& inputs) {
-  static const std::set<std::string> adding = {"MatMul",        "Gemm",      "Conv",
-                                               "ConvTranspose", "ReduceSum", "ReduceMean"};
   Magnitudes found;
   for (const auto& value : graph.values()) {
     if (value->is_constant() && is_float(value->constant->type()))
@@ -69,7 +68,8 @@ Magnitudes magnitudes_of(const Graph& graph, const NamedData& inputs) {
     if (is_number(datum)) found.values[value.name] = largest(datum.tensor);
   };
   options.revise = [&](const Node& node, std::span<const Datum* const> operands, std::vector<Datum>&) {
-    if (node.domain.empty() && adding.contains(node.op)) found.sums[node.name] = sum_of(node, operands);
+    const bool reduces = node.domain.empty() && (node.op == "ReduceSum" || node.op == "ReduceMean");
+    if (reduces || ops::has_trait(node, ops::kProducts)) found.sums[node.name] = sum_of(node, operands);
   };
   run_reference(graph, inputs, options);
   return found;

@@ -6,8 +6,8 @@
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/diagnose/rewrites/rewrites.h"
 #include "vernier/ir/clone.h"
-#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_graph.h"
+#include "vernier/ops/operands.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {
@@ -81,12 +81,10 @@ std::map<const Value*, Reach> reaches_of(const Graph& graph, const NamedData& in
 }
 
 // Gives, for weights, the axis of output channels, by who reads them.
-int64_t channel_axis(const Node& quantize, size_t rank) {
+int64_t channel_axis(const Node& quantize, int64_t rank) {
   for (const Node* dequantize : readers_of(quantize.output(0))) {
     for (const Node* reader : readers_of(dequantize->output(0))) {
-      if (reader->op == "MatMul") return static_cast<int64_t>(rank) - 1;
-      if (reader->op == "ConvTranspose") return 1;
-      if (reader->op == "Gemm") return ops::integer_attribute(*reader, "transB") != 0 ? 0 : 1;
+      if (const auto axis = ops::output_channel_axis(*reader, rank)) return *axis;
     }
   }
   return 0;
@@ -146,7 +144,7 @@ bool rescale_site(const Model& model, Node& quantize, const std::map<const Value
                highest = code == ElementType::kInt8 ? 127 : 255;
   if (const Tensor* weights = constant_of(quantize.input(0))) {
     if (code != ElementType::kInt8 || weights->rank() < 2) return false;
-    const int64_t axis = channel_axis(quantize, static_cast<size_t>(weights->rank()));
+    const int64_t axis = channel_axis(quantize, weights->rank());
     set_scales(model, quantize, symmetric(*weights, axis, highest), axis);
     return true;
   }

@@ -5,6 +5,7 @@
 #include "vernier/diagnose/rewrites/magnitudes.h"
 #include "vernier/diagnose/rewrites/rewrites.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {
@@ -96,7 +97,7 @@ class ScalingDown {
 
   Scaled write(Replacement& node, int least) {
     const Node& own = node.node();
-    if (is_one_of(own, {"MatMul", "Gemm", "Conv", "ConvTranspose", "Mul"})) return write_product(node, least);
+    if (own.op == "Mul" || ops::has_trait(own, ops::kProducts)) return write_product(node, least);
     if (is_one_of(own, {"Add", "Sub", "Max", "Min", "Concat", "Sum"})) return write_sum(node, least);
     if (is_one_of(own, {"Relu",      "LeakyRelu", "PRelu",       "Neg",
                         "Abs",       "Identity",  "Transpose",   "Reshape",

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "vernier/diagnose/hypotheses/hypothesis.h"
+#include "vernier/ops/operands.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -17,8 +19,9 @@ struct Role {
 };
 
 std::optional<Role> role_of(const Member& member) {
-  if (member.is("Conv") || member.is("ConvTranspose") || member.is("Gemm"))
-    return Role{2, false, true, 31, "its bias is another one"};
+  const auto bias = ops::input_of(member.node(), ops::Role::kBias);
+  if (bias && ops::has_trait(member.node(), ops::kProducts))
+    return Role{*bias, false, true, 31, "its bias is another one"};
   if (member.is("BatchNormalization") || member.is("InstanceNormalization") ||
       member.is("LayerNormalization"))
     return Role{1, true, true, 35, "its scales and offsets are others"};
@@ -32,7 +35,7 @@ std::optional<Role> role_of(const Member& member) {
 // The axis of the result along which the constant has its numbers.
 std::optional<size_t> channel_axis(const Member& member, size_t operand) {
   const Dims &dims = member.in(operand).dims(), &result = member.out().dims();
-  if (member.op().find("Conv") != std::string::npos || member.is("BatchNormalization") ||
+  if (ops::has_trait(member.node(), ops::kConvolution) || member.is("BatchNormalization") ||
       member.is("InstanceNormalization"))
     return 1;
   std::optional<size_t> axis;

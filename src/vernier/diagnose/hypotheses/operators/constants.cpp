@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "vernier/diagnose/hypotheses/operators/variations.h"
+#include "vernier/ops/operands.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -18,18 +20,12 @@ bool is_pointwise(const Member& member) {
   return false;
 }
 
-// Operands that a result follows from in a line, of operators that read others, too.
-std::vector<size_t> parameters_of(const Member& member) {
-  static const std::map<std::string, std::vector<size_t>, std::less<>> parameters{
-      {"Conv", {2}},
-      {"ConvTranspose", {2}},
-      {"Gemm", {2}},
-      {"BatchNormalization", {1, 2, 3}},
-      {"LayerNormalization", {1, 2}},
-      {"InstanceNormalization", {1, 2}},
-      {"GroupNormalization", {1, 2}}};
-  const auto found = parameters.find(member.op());
-  return found == parameters.end() || !member.node().domain.empty() ? std::vector<size_t>() : found->second;
+// Whether a result follows in a line from the operand, of an operator that reads others, too.
+bool is_linear(const Member& member, size_t operand) {
+  using ops::Role;
+  return member.node().domain.empty() &&
+         ops::has_trait(member.node(), ops::kProducts | ops::kNormalisation) &&
+         ops::has_role(member.node(), operand, {Role::kBias, Role::kGain, Role::kMean});
 }
 
 void propose_value(const Variations& variations, size_t operand, double value) {
@@ -116,8 +112,9 @@ void propose_constants(const Member& member, const FlaggedNode& flagged, const H
                        std::vector<Proposal>& proposals) {
   if (!is_float(member.declared_result())) return;
   const Variations variations(member, flagged, 31, proposals);
-  for (const size_t i : parameters_of(member)) {
-    if (member.has(i) && member.is_constant(i)) propose_fitted_factor(variations, i, flagged);
+  for (size_t i = 1; i < member.input_count(); ++i) {
+    if (is_linear(member, i) && member.has(i) && member.is_constant(i))
+      propose_fitted_factor(variations, i, flagged);
   }
   if (!is_pointwise(member)) return;
   for (size_t i = 0; i < member.input_count(); ++i) {

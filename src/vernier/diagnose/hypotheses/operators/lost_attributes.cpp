@@ -2,6 +2,7 @@
 // operator's default holds.
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -17,25 +18,11 @@ bool is_left_to_others(const Member& member, const std::string& attribute) {
 
 // The class of what goes wrong with such operators in other ways.
 int class_of(const Member& member) {
-  static const std::map<std::string, int, std::less<>> classes{{"Resize", 34},
-                                                               {"Upsample", 34},
-                                                               {"GridSample", 34},
-                                                               {"RoiAlign", 34},
-                                                               {"AffineGrid", 34},
-                                                               {"MaxPool", 33},
-                                                               {"AveragePool", 33},
-                                                               {"LpPool", 33},
-                                                               {"GlobalLpPool", 33},
-                                                               {"LRN", 35},
-                                                               {"LpNormalization", 35},
-                                                               {"MeanVarianceNormalization", 35},
-                                                               {"LayerNormalization", 35},
-                                                               {"RMSNormalization", 35},
-                                                               {"InstanceNormalization", 35},
-                                                               {"GroupNormalization", 35},
-                                                               {"BatchNormalization", 35}};
-  const auto found = classes.find(member.op());
-  return found == classes.end() || !member.node().domain.empty() ? 31 : found->second;
+  const Node& node = member.node();
+  if (!node.domain.empty()) return 31;
+  if (ops::has_trait(node, ops::kInterpolates)) return 34;
+  if (node.op.ends_with("Pool")) return 33;
+  return node.op.ends_with("Normalization") || node.op == "LRN" ? 35 : 31;
 }
 
 }  // namespace

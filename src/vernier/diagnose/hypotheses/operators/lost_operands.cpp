@@ -5,6 +5,8 @@
 
 #include "vernier/diagnose/hypotheses/operators/mask_content.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
+#include "vernier/ops/operands.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -107,11 +109,10 @@ void propose_first_channel(const Member& member, size_t input, FailureClass fail
 // Functions and normalisations that a fused kernel leaves out, or takes for the one that is most usual.
 void propose_lost_function(const Variations& variations) {
   const Member& member = variations.member();
-  static const std::set<std::string, std::less<>> others{"PRelu", "BatchNormalization", "LayerNormalization",
-                                                         "InstanceNormalization", "GroupNormalization"},
-      own{"Relu", "Clip", "Cast", "Identity", "Round", "Floor", "Ceil", "Dropout"};  // causes of their own
-  const bool is_function =
-      (member.input_count() == 1 && own.count(member.op()) == 0) || others.count(member.op()) != 0;
+  static const std::set<std::string, std::less<>> own{"Relu",  "Clip", "Cast",   "Identity", "Round",
+                                                      "Floor", "Ceil", "Dropout"};  // causes of their own
+  const bool is_function = (member.input_count() == 1 && own.count(member.op()) == 0) || member.is("PRelu") ||
+                           ops::has_trait(member.node(), ops::kNormalisation);
   if (!is_function || !member.node().domain.empty() || !is_real(member, 0) || !member.out().is_defined() ||
       !is_float(member.out().type()) || member.out().dims() != member.in(0).dims())
     return;
@@ -132,26 +133,23 @@ void propose_lost_function(const Variations& variations) {
 
 void propose_lost_operands(const Member& member, const FlaggedNode& flagged, const HypothesisContext&,
                            std::vector<Proposal>& proposals) {
-  if (member.is("Conv") || member.is("ConvTranspose") || member.is("Gemm")) {
-    propose_neutral(member, 2, 0, "the bias is lost", proposals);
+  const Node& node = member.node();
+  const auto bias = ops::input_of(node, ops::Role::kBias), gain = ops::input_of(node, ops::Role::kGain),
+             variance = ops::input_of(node, ops::Role::kVariance);
+  if (ops::has_trait(node, ops::kProducts) && bias) {
+    propose_neutral(member, *bias, 0, "the bias is lost", proposals);
     Variations(member, flagged, 31, proposals)
-        .add_operand("the bias counts twice", 2,
-                     [](const Tensor& bias) { return mapped(bias, [](double value) { return 2 * value; }); });
+        .add_operand("the bias counts twice", *bias,
+                     [](const Tensor& each) { return mapped(each, [](double value) { return 2 * value; }); });
   }
   propose_lost_function(Variations(member, flagged, 31, proposals));
   propose_of_pointwise(member, proposals);
   propose_repeated(Variations(member, flagged, 31, proposals));
-  if (member.is("BatchNormalization")) {
-    propose_neutral(member, 1, 1, "the scale is lost", proposals);
-    propose_neutral(member, 2, 0, "the bias is lost", proposals);
-    propose_first_channel(member, 1, FailureClass(35), "scale", proposals);
-    propose_first_channel(member, 4, FailureClass(35), "variance", proposals);
-  }
-  if (member.is("LayerNormalization") || member.is("InstanceNormalization") ||
-      member.is("GroupNormalization")) {
-    propose_neutral(member, 1, 1, "the scale is lost", proposals);
-    propose_neutral(member, 2, 0, "the bias is lost", proposals);
-    propose_first_channel(member, 1, FailureClass(35), "scale", proposals);
+  if (node.domain.empty() && ops::has_trait(node, ops::kNormalisation) && gain) {
+    propose_neutral(member, *gain, 1, "the scale is lost", proposals);
+    if (bias) propose_neutral(member, *bias, 0, "the bias is lost", proposals);
+    propose_first_channel(member, *gain, FailureClass(35), "scale", proposals);
+    if (variance) propose_first_channel(member, *variance, FailureClass(35), "variance", proposals);
   }
   if (member.is("Mul") || member.is("Div")) {
     for (size_t i : {size_t{1}, size_t{0}}) {

@@ -7,6 +7,8 @@
 #include "vernier/numeric/ulp.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/operands.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -188,10 +190,8 @@ FailureClass class_of_overflow(const Member& member, const Surroundings& around,
 }  // namespace
 
 bool is_norm_statistic(const Node& node, const Surroundings& around) {
-  const auto* def = ops::OpRegistry::instance().find(node);
   // A BatchNormalization is given its statistics.
-  if (def != nullptr && (def->traits & ops::kNormalisation) != 0)
-    return !has_op(node, {"BatchNormalization"});
+  if (ops::has_trait(node, ops::kNormalisation)) return !ops::input_of(node, ops::Role::kMean);
   if (has_op(node, {"ReduceL2", "LpNormalization"})) return true;
   const auto before_root = [&](const Node& reduction) {
     return around.leads_to(reduction.output(0), is_root, is_plain_arithmetic, 5);

@@ -17,9 +17,7 @@ struct Traits {
 Traits traits_of(const Node& node) {
   const auto* def = ops::OpRegistry::instance().find(node);
   if (def == nullptr) return {false, node.regions.empty()};
-  const bool recurrent = has_op(node, {"LSTM", "GRU", "RNN", "Attention", "Einsum"});
-  return {(def->traits & ops::kContraction) != 0 || recurrent,
-          (def->traits & (ops::kView | ops::kControlFlow)) == 0};
+  return {(def->traits & ops::kContraction) != 0, (def->traits & (ops::kView | ops::kControlFlow)) == 0};
 }
 
 // Whether a tensor of the type has something to lose in the format.

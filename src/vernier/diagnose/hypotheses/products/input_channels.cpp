@@ -6,6 +6,7 @@
 #include "vernier/diagnose/causes/least_squares.h"
 #include "vernier/diagnose/hypotheses/hypothesis.h"
 #include "vernier/diagnose/hypotheses/products/products.h"
+#include "vernier/ops/operands.h"
 
 namespace vernier {
 
@@ -118,11 +119,8 @@ class InputChannels {
 
 // The axis of the input channels in the weights.
 size_t channel_axis(const Member& member, size_t weights) {
-  if (member.is("ConvTranspose")) return 0;
-  if (member.op().find("Conv") != std::string::npos) return 1;
-  const auto* turned = member.node().find_attribute("transB");
-  const auto rank = static_cast<size_t>(member.in(weights).rank());
-  return turned != nullptr && turned->get<int64_t>() != 0 ? rank - 1 : rank - 2;
+  const int64_t outputs = *ops::output_channel_axis(member.node(), member.in(weights).rank());
+  return static_cast<size_t>(outputs == 0 ? 1 : outputs - 1);
 }
 
 // The weights with each slice along the axis taken from that place and multiplied.

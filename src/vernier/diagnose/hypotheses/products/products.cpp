@@ -2,6 +2,8 @@
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/evaluate.h"
+#include "vernier/ops/operands.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/nn/window.h"
 
 namespace vernier {
@@ -155,18 +157,16 @@ std::optional<MatrixProduct> of_matrices(const Member& member, const Tensor& a, 
 }  // namespace
 
 std::optional<std::pair<size_t, size_t>> factors_of(const Node& node) {
-  static const std::set<std::string, std::less<>> plain{
-      "Conv", "ConvTranspose", "MatMul", "Gemm", "MatMulInteger", "ConvInteger", "MatMulIntegerToFloat"},
-      linear{"QLinearConv", "QLinearMatMul", "QGemm"};
-  if (plain.contains(node.op)) return std::pair<size_t, size_t>{0, 1};
-  if (linear.contains(node.op)) return std::pair<size_t, size_t>{0, 3};
-  return std::nullopt;
+  static const std::set<std::string, std::less<>> products{
+      "MatMulInteger", "ConvInteger", "MatMulIntegerToFloat", "QLinearConv", "QLinearMatMul", "QGemm"};
+  if (!products.contains(node.op) && !ops::has_trait(node, ops::kProducts)) return std::nullopt;
+  return std::pair<size_t, size_t>{0, *ops::input_of(node, ops::Role::kWeight)};
 }
 
 std::optional<MatrixProduct> product_of(const Member& member, const Tensor& left, const Tensor& right,
                                         double most) {
   if (!factors_of(member.node()) || member.out().size() == 0) return std::nullopt;
-  if (member.op().find("Conv") == std::string::npos) return of_matrices(member, left, right, most);
+  if (!ops::has_trait(member.node(), ops::kConvolution)) return of_matrices(member, left, right, most);
   const auto* last = member.node().find_attribute("channels_last");
   if ((last != nullptr && last->get<int64_t>() != 0) || right.rank() < 3) return std::nullopt;
   if (member.is("ConvTranspose")) return of_transposed_convolution(member, left, right, most);

@@ -6,27 +6,12 @@
 #include "vernier/error_analysis/node_rules.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
+#include "vernier/ops/op_def.h"
 #include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier {
 
 namespace {
-
-using Operands = std::vector<QuantizedOperand>;
-
-QuantizedOperand operand(size_t tensor, size_t scale) {
-  return {tensor, scale, scale + 1};
-}
-
-QuantizedOperand result(size_t scale) {
-  return {std::nullopt, scale, scale + 1};
-}
-
-Operands of_joined(const Node& node) {
-  Operands operands{result(0)};
-  for (size_t i = 2; i + 2 < node.inputs.size(); i += 3) operands.push_back(operand(i, i + 1));
-  return operands;
-}
 
 // Gives a value of the body of a group as it is called around the group, if it comes from there.
 const Value* around(const Value* value, const Node& node) {
@@ -59,27 +44,33 @@ Maker maker_of(const Value* value, const FlaggedNode& flagged) {
 
 }  // namespace
 
-Operands quantized_operands(const Node& node) {
-  static const std::map<std::string, Operands, std::less<>> known{
-      {"QuantizeLinear", {result(1)}},
-      {"DequantizeLinear", {operand(0, 1)}},
-      {"MatMulInteger", {{0, std::nullopt, 2}, {1, std::nullopt, 3}}},
-      {"ConvInteger", {{0, std::nullopt, 2}, {1, std::nullopt, 3}}},
-      {"QLinearMatMul", {operand(0, 1), operand(3, 4), result(6)}},
-      {"QLinearConv", {operand(0, 1), operand(3, 4), result(6)}},
-      {"QGemm", {operand(0, 1), operand(3, 4), result(7)}},
-      {"QLinearAdd", {operand(0, 1), operand(3, 4), result(6)}},
-      {"QLinearMul", {operand(0, 1), operand(3, 4), result(6)}},
-      {"QLinearSigmoid", {operand(0, 1), result(3)}},
-      {"QLinearLeakyRelu", {operand(0, 1), result(3)}},
-      {"QLinearSoftmax", {operand(0, 1), result(3)}},
-      {"QLinearAveragePool", {operand(0, 1), result(3)}},
-      {"QLinearGlobalAveragePool", {operand(0, 1), result(3)}},
-      {"MatMulIntegerToFloat", {{0, 2, 4}, {1, 3, 5}}},
+std::vector<QuantizedOperand> quantized_operands(const Node& node) {
+  using ops::Role;
+  const auto* def = ops::OpRegistry::instance().find(node);
+  if (def == nullptr) return {};
+  const size_t count = std::max(node.inputs.size(), def->operands.size());
+  const auto find = [&](Role role, size_t nth) -> std::optional<size_t> {
+    for (size_t i = 0; i < count; ++i) {
+      if (def->role(i) == role && nth-- == 0) return i;
+    }
+    return std::nullopt;
   };
-  if (node.op == "QLinearConcat") return of_joined(node);
-  const auto found = known.find(node.op);
-  return found == known.end() ? Operands() : found->second;
+  std::vector<QuantizedOperand> operands;
+  size_t data = 0, weights = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const Role role = def->role(i);
+    if (role == Role::kData) {
+      operands.push_back({i, find(Role::kScale, data), find(Role::kZeroPoint, data)});
+      ++data;
+    } else if (role == Role::kWeight) {
+      operands.push_back({i, find(Role::kWeightScale, weights), find(Role::kWeightZeroPoint, weights)});
+      ++weights;
+    } else if (role == Role::kResultScale) {
+      operands.push_back({std::nullopt, i, find(Role::kResultZeroPoint, 0)});
+    }
+  }
+  std::erase_if(operands, [](const QuantizedOperand& each) { return !each.scale && !each.zero_point; });
+  return operands;
 }
 
 const Tensor* content_of(const Value* value, const FlaggedNode& flagged, const HypothesisContext& context) {

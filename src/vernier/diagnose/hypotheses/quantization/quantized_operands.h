@@ -13,8 +13,7 @@ struct QuantizedOperand {
   std::optional<size_t> scale, zero_point;
 };
 
-// Lists those of QuantizeLinear, DequantizeLinear, MatMulInteger, ConvInteger and the QLinear operators; else
-// empty.
+// Lists those of any operator that reads or makes codes, in the order of its inputs; else empty.
 std::vector<QuantizedOperand> quantized_operands(const Node& node);
 
 // Gives the content of a value of the graph or of the flagged node's group; null if nobody shows it.
