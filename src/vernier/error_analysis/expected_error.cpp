@@ -116,11 +116,17 @@ class ErrorModel::Walk {
     if (rule_of(node) == ErrorRule::kProducts) start_variances_[node.output(0)] = start_variance(analysed);
     if (node.op == "Add") begin_with_start(node, errors.at(0));
     if (analysed.keeps_exact && !errors.empty()) keep_exact_results(analysed, contract_.computed, errors[0]);
+    if (model_.steps_ && !errors.empty()) round_to(model_.steps_(node), errors[0]);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == nullptr) continue;
       errors_[node.outputs[i]] = {model_.value_of(node.outputs[i]),
                                   i < errors.size() ? std::move(errors[i]) : std::vector<double>()};
     }
+  }
+
+  static void round_to(double step, std::vector<double>& errors) {
+    if (step == 0) return;
+    for (double& error : errors) error = root_of_squares(error, step / std::sqrt(12));
   }
 
   // Kernels may begin a sum of products with what the model adds to it, and round at its size each time.
@@ -167,8 +173,8 @@ class ErrorModel::Walk {
 };
 
 ErrorModel::ErrorModel(const Node& node, const std::vector<Tensor>& inputs,
-                       std::vector<std::vector<double>> errors, const NumericsContract* mixed)
-    : node_(node) {
+                       std::vector<std::vector<double>> errors, SumSteps steps, const NumericsContract* mixed)
+    : node_(node), steps_(std::move(steps)) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == nullptr) continue;
     values_[node.inputs[i]] = unrounded(inputs.at(i));
@@ -183,7 +189,7 @@ ErrorModel::~ErrorModel() = default;
 
 std::vector<Tensor> ErrorModel::mixed_values(const Node& node, const std::vector<Tensor>& inputs,
                                              const NumericsContract& contract) {
-  ErrorModel model(node, inputs, {}, &contract);
+  ErrorModel model(node, inputs, {}, nullptr, &contract);
   std::vector<Tensor> results;
   for (const Value* output : node.outputs)
     results.push_back(output == nullptr ? Tensor() : model.value_of(output));

@@ -4,6 +4,7 @@
 // the reference itself), and from how each operator passes errors on.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -30,6 +31,9 @@ struct ElementErrors {
 // is no finite number then makes more NaN than the operators say: differences of infinities.
 bool mixes_special_values(const NumericsContract& contract);
 
+// Gives the step that a kernel may round the sums of a product to; 0 where it rounds to none.
+using SumSteps = std::function<double(const Node& product)>;
+
 class ErrorModel {
  public:
   // `inputs` are the operands of the node in their declared types, undefined where one is left out. The node
@@ -37,8 +41,8 @@ class ErrorModel {
   // throws unsupported.
   // `errors` are those that operands have already, by operand and element; empty where one is exact.
   ErrorModel(const Node& node, const std::vector<Tensor>& inputs,
-             std::vector<std::vector<double>> errors = {})
-      : ErrorModel(node, inputs, std::move(errors), nullptr) {}
+             std::vector<std::vector<double>> errors = {}, SumSteps steps = nullptr)
+      : ErrorModel(node, inputs, std::move(errors), std::move(steps), nullptr) {}
   ~ErrorModel();
   // The results of the node, as value() gives them, but NaN wherever a kernel of the contract may yield NaN
   // for what is a number: see mixes_special_values().
@@ -55,13 +59,14 @@ class ErrorModel {
   class Walk;
   using Values = std::map<const Value*, Tensor>;
   ErrorModel(const Node& node, const std::vector<Tensor>& inputs, std::vector<std::vector<double>> errors,
-             const NumericsContract* mixed);
+             SumSteps steps, const NumericsContract* mixed);
   // Adds what the node makes of the values. With `rounds_between` what lies between the nodes of a group is
   // rounded to its declared types.
   static void evaluate(const Node& node, Values& values, const NumericsContract* mixed, bool rounds_between);
   const Tensor& value_of(const Value* value) const { return values_.at(value); }
 
   const Node& node_;
+  SumSteps steps_;
   Values values_;
   std::map<const Value*, std::vector<double>> operand_errors_;
   // Sums of squared products by node, which do not depend on a contract; made when they are first asked for.

@@ -62,11 +62,10 @@ bool ends_in_a_step(const Node& group, size_t output) {
 }
 
 // Whole numbers, codes as a rule, that a group makes of numbers which nobody sees, some a step off: those
-// beside a tie, and as many more as cross one where sums are kept in units of `part` of a step.
-Tensor with_steps(const Tensor& codes, const ElementErrors& expected, double part, uint64_t seed) {
+// beside a tie.
+Tensor with_steps(const Tensor& codes, const ElementErrors& expected, uint64_t seed) {
   // At most this part of the numbers whose tie is within reach of errors comes to lie beyond it.
   constexpr double kCross = 1 / kLargestDeviation;
-  const double crossing = std::isfinite(part) ? std::min(1.0, part / 4) : 0;
   const ops::ValueRange range =
       is_float(codes.type()) ? ops::ValueRange{-HUGE_VAL, HUGE_VAL} : ops::value_range(codes.type());
   auto values = codes.to_doubles();
@@ -76,8 +75,7 @@ Tensor with_steps(const Tensor& codes, const ElementErrors& expected, double par
     for (size_t i = 0; i < some.size(); ++i) {
       const double drawn = uniform(random);
       const bool inside = some[i] > range.low && some[i] < range.high;
-      const double chance = crossing + (expected.at(first + i) > 0 ? kCross : 0);
-      if (inside && std::abs(drawn) < chance) some[i] += drawn < 0 ? -1 : 1;
+      if (inside && expected.at(first + i) > 0 && std::abs(drawn) < kCross) some[i] += drawn < 0 ? -1 : 1;
     }
   });
   return Tensor::from_doubles(codes.type(), codes.dims(), values);
@@ -163,14 +161,12 @@ void Perturbation::add(const Node& node, std::span<const Datum* const> operands,
   std::vector<ElementErrors> expected;
   try {
     const NumericsContract contract = tested_.contract_of(shown_, node);
-    expected = ErrorModel(node, inputs).outputs(contract);
+    const SumSteps steps =
+        may_sum_integers(shown_.contract_of(node)) ? integer_sum_steps(node, inputs) : nullptr;
+    expected = ErrorModel(node, inputs, {}, steps).outputs(contract);
     if (expected.size() == 1) keep_exact_results(node, inputs, contract, expected.front());
   } catch (const Error&) {
     return;  // nothing is known of it; of control flow, what is inside has been moved
-  }
-  const double step = may_sum_integers(shown_.contract_of(node)) ? integer_sum_step(node, inputs) : 0;
-  for (ElementErrors& errors : expected) {
-    if (is_float(errors.value.type())) allow_step(step, errors);
   }
   const double growth = growth_of(node, inputs, expected);
   for (ElementErrors& errors : expected) {
@@ -186,7 +182,7 @@ void Perturbation::add(const Node& node, std::span<const Datum* const> operands,
     const Value* output = node.outputs[i];
     if (output == nullptr || !results[i].is_tensor() || !is_integer(codes.type())) continue;
     if (!is_count(codes.type()) || !is_made_of_counts(*ops::body(node).outputs[i]))
-      codes = with_steps(codes, expected[i], step / scale_of_codes(*output, inputs), seed_of(*output));
+      codes = with_steps(codes, expected[i], seed_of(*output));
   }
 }
 
@@ -200,7 +196,7 @@ void Perturbation::move(const Node& node, const std::vector<ElementErrors>& expe
     const uint64_t seed = seed_of(*output);
     if (expected[i].is_exact()) continue;
     elements_ += tensor.size();
-    tensor = ops::is_group(node) && ends_in_a_step(node, i) ? with_steps(tensor, expected[i], 0, seed)
+    tensor = ops::is_group(node) && ends_in_a_step(node, i) ? with_steps(tensor, expected[i], seed)
                                                             : moved(tensor, expected[i], shrinks, seed);
     note(*output, tensor.type());
   }

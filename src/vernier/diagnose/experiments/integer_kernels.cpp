@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 
 #include "vernier/diagnose/causes/member.h"
 #include "vernier/error_analysis/node_rules.h"
@@ -13,34 +15,83 @@ namespace vernier {
 
 namespace {
 
-// Gives the content of a value, if it is known: a constant, or one of the inputs of a group, which has these.
-const Tensor* content_of(const Value* value, std::span<const Tensor> inputs) {
-  if (value->is_constant()) return &*value->constant;
-  const auto& given = value->graph().inputs;
-  const auto place = static_cast<size_t>(std::find(given.begin(), given.end(), value) - given.begin());
-  return place < std::min(given.size(), inputs.size()) && inputs[place].is_defined() ? &inputs[place]
-                                                                                     : nullptr;
-}
+// Follows values out of the groups around them, and into those that make them.
+class Origins {
+ public:
+  // `inputs` are those of the node, where they are known.
+  Origins(const Node& whole, std::span<const Tensor> inputs) : whole_(whole), inputs_(inputs) {
+    enter(whole);
+  }
 
-// By which the node that makes a value quantizes or dequantizes, by element or channel; empty: none is known.
-std::vector<double> scales_of(const Value* value, std::string_view op, std::span<const Tensor> inputs) {
-  const Node* maker = value == nullptr ? nullptr : value->producer();
-  if (maker == nullptr || maker->op != op || maker->input(1) == nullptr) return {};
-  const Tensor* scale = content_of(maker->input(1), inputs);
-  return scale == nullptr ? std::vector<double>() : scale->to_doubles();
-}
+  // Null for what no node makes.
+  const Node* maker_of(const Value* value) {
+    for (;;) {
+      value = outside(value);
+      const Node* maker = value == nullptr ? nullptr : value->producer();
+      if (maker == nullptr || !ops::is_group(*maker)) return maker;
+      enter(*maker);
+      const auto place = std::find(maker->outputs.begin(), maker->outputs.end(), value);
+      value = ops::body(*maker).outputs[static_cast<size_t>(place - maker->outputs.begin())];
+    }
+  }
 
-double largest_scale(const Value* value, std::span<const Tensor> inputs) {
-  const auto scales = scales_of(value, "DequantizeLinear", inputs);
+  // By which the node that makes a value quantizes or dequantizes, by element or channel; empty: none is
+  // known.
+  std::vector<double> scales_of(const Value* value, std::string_view op) {
+    const Node* maker = maker_of(value);
+    if (maker == nullptr || maker->op != op || maker->input(1) == nullptr) return {};
+    const Tensor* scale = content_of(maker->input(1));
+    return scale == nullptr ? std::vector<double>() : scale->to_doubles();
+  }
+
+ private:
+  void enter(const Node& node) {
+    if (!ops::is_group(node)) return;
+    const Graph& body = ops::body(node);
+    for (size_t i = 0; i < body.inputs.size(); ++i) outside_[body.inputs[i]] = node.inputs[i];
+    for (const auto& member : body.nodes()) enter(*member);
+  }
+
+  const Value* outside(const Value* value) const {
+    for (auto found = outside_.find(value); found != outside_.end(); found = outside_.find(value))
+      value = found->second;
+    return value;
+  }
+
+  // Null where it is not known: it is if it is a constant, or an operand of the whole.
+  const Tensor* content_of(const Value* value) const {
+    value = outside(value);
+    if (value != nullptr && value->is_constant()) return &*value->constant;
+    const auto place = static_cast<size_t>(std::find(whole_.inputs.begin(), whole_.inputs.end(), value) -
+                                           whole_.inputs.begin());
+    return place < std::min(whole_.inputs.size(), inputs_.size()) && inputs_[place].is_defined()
+               ? &inputs_[place]
+               : nullptr;
+  }
+
+  const Node& whole_;
+  std::span<const Tensor> inputs_;
+  std::map<const Value*, const Value*> outside_;
+};
+
+double largest(const std::vector<double>& scales) {
   return scales.empty() ? 0 : *std::max_element(scales.begin(), scales.end());
 }
 
 // Whether a bias is an integer already, of the step of the sums.
-bool is_whole(const Value* bias) {
-  const Node* maker = bias == nullptr ? nullptr : bias->producer();
+bool is_whole(const Value* bias, Origins& origins) {
+  const Node* maker = origins.maker_of(bias);
   if (maker == nullptr || maker->op != "DequantizeLinear" || maker->input(0) == nullptr) return false;
   const ValueType& type = maker->input(0)->type;
   return type.is_tensor() && type.tensor.element == ElementType::kInt32;
+}
+
+double step_of_sums(const Node& product, Origins& origins) {
+  const auto* def = ops::OpRegistry::instance().find(product);
+  if (def == nullptr || (def->traits & ops::kContraction) == 0) return 0;
+  if (is_whole(product.input(2), origins)) return 0;
+  return largest(origins.scales_of(product.input(0), "DequantizeLinear")) *
+         largest(origins.scales_of(product.input(1), "DequantizeLinear"));
 }
 
 // Holds what a node that quantizes at the end would make without rounding.
@@ -58,7 +109,8 @@ std::optional<RealCodes> real_codes(const FlaggedNode& flagged) try {
   for (size_t i = 0; i < last.input_count(); ++i) operands.push_back(last.has(i) ? &last.in(i) : nullptr);
   RealCodes codes{unrounded_codes(last.node(), operands).to_doubles(), 0.02};
   double step = 0;
-  for (const Member& member : members.all()) step = std::max(step, integer_sum_step(member.node()));
+  Origins origins(*flagged.node, flagged.inputs);
+  for (const Member& member : members.all()) step = std::max(step, step_of_sums(member.node(), origins));
   const auto scales = last.in(1).to_doubles();
   const double scale = scales.empty() ? 0 : *std::min_element(scales.begin(), scales.end());
   if (scale > 0) codes.near += 0.6 * step / scale;  // half a step, and what floats do to it
@@ -138,39 +190,14 @@ bool differs_near_ties_alone(const FlaggedNode& flagged) {
          static_cast<double>(differ) <= kFew * static_cast<double>(actual.size()) + 1;
 }
 
-double integer_sum_step(const Node& node, std::span<const Tensor> inputs) {
-  if (ops::is_group(node)) {
-    double step = 0;
-    for (const auto& member : ops::body(node).nodes())
-      step = std::max(step, integer_sum_step(*member, inputs));
-    return step;
-  }
-  const auto* def = ops::OpRegistry::instance().find(node);
-  if (def == nullptr || (def->traits & ops::kContraction) == 0) return 0;
-  if (is_whole(node.input(2))) return 0;
-  return largest_scale(node.input(0), inputs) * largest_scale(node.input(1), inputs);
-}
-
-double scale_of_codes(const Value& output, std::span<const Tensor> inputs) {
-  const Node* maker = output.producer();
-  const Value* inner = &output;
-  if (maker != nullptr && ops::is_group(*maker)) {
-    const auto place =
-        std::find(maker->outputs.begin(), maker->outputs.end(), &output) - maker->outputs.begin();
-    inner = ops::body(*maker).outputs[static_cast<size_t>(place)];
-  }
-  const auto scales = scales_of(inner, "QuantizeLinear", inputs);
-  return scales.empty() ? HUGE_VAL : *std::min_element(scales.begin(), scales.end());
+SumSteps integer_sum_steps(const Node& whole, std::span<const Tensor> inputs) {
+  return [origins = std::make_shared<Origins>(whole, inputs)](const Node& product) {
+    return step_of_sums(product, *origins);
+  };
 }
 
 bool may_sum_integers(const NumericsContract* contract) {
   return contract == nullptr || is_integer(contract->accumulated);
-}
-
-void allow_step(double step, ElementErrors& expected) {
-  if (step == 0) return;
-  const double error = step / std::sqrt(12);
-  for (double& each : expected.error) each = std::hypot(each, error);
 }
 
 }  // namespace vernier

@@ -15,16 +15,12 @@ bool differs_near_ties_alone(const FlaggedNode& flagged);
 // to.
 void deny_chance_at_ties(FlaggedNode& flagged, size_t output);
 
-// The step of the integers that the sums of a product, or of one in a group, are kept in, where both factors
-// are dequantized; 0 where they are not. Kernels of integers round the bias, and so each sum, to that: 0,
-// too, where the bias is an integer already. `inputs` are those of the node, where they are known.
-double integer_sum_step(const Node& node, std::span<const Tensor> inputs = {});
-// The smallest scale by which a node, or the group that it is, makes an output of what it computes; infinite
-// where none is known.
-double scale_of_codes(const Value& output, std::span<const Tensor> inputs);
+// Gives the step of the integers that the sums of a product are kept in, where both factors are dequantized;
+// 0 where they are not. Kernels of integers round the bias, and so each sum, to that (and optimisers store a
+// bias so for them): 0, too, where the bias is an integer already. The products are in `whole`, which may be
+// one itself; `inputs` are its own, which outlive the result.
+SumSteps integer_sum_steps(const Node& whole, std::span<const Tensor> inputs);
 // Whether a kernel of this contract, or one of which nothing is said, may keep sums in integers.
 bool may_sum_integers(const NumericsContract* contract);
-// Adds the error of numbers that are rounded to steps.
-void allow_step(double step, ElementErrors& expected);
 
 }  // namespace vernier
