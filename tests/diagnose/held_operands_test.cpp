@@ -82,6 +82,17 @@ TEST(HeldOperands, ActivationsAndWeightsInCodes) {
             "each index of axis 1");
 }
 
+// Who converts the constants of a node converts its bias, too, which alone makes little of the error.
+TEST(HeldOperands, WeightsAndBiasInCodes) {
+  const auto graph = gemm();
+  const Tensor w = in_codes(graph.value("w"), Codes::float4(), {1, 0}),
+               b = in_codes(graph.value("b"), Codes::float4(), {});
+  EXPECT_EQ(
+      cause_of(graph, made_of(graph, {{"w", w}, {"b", b}})),
+      "B15: its weights are held in float4 (e2m1) with a scale for each index of axis 1, and its bias is "
+      "held in float4 (e2m1) with one scale");
+}
+
 // One scale for channels of which some are hundreds of times as small.
 TEST(HeldOperands, OneScaleForChannelsOfDifferentRange) {
   auto values = drawn({64, 16}, 2).to_doubles();

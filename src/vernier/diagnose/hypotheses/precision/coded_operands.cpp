@@ -70,6 +70,11 @@ class CodedOperands {
     for (const Coded& activations : likely[0]) {
       for (const Coded& weights : likely[1]) add({activations, weights}, residual_of(activations, weights));
     }
+    if (!member_.has(2) || !member_.is_constant(2) || member_.in(2).size() < kFewest) return;
+    for (const Coded& weights : likely[1]) {  // who converts constants converts the bias, too
+      const Coded bias{2, weights.codes, {}};
+      add({weights, bias}, residual_of(weights, bias));
+    }
   }
 
  private:
@@ -96,9 +101,12 @@ class CodedOperands {
     return all;
   }
 
-  double residual_of(const Coded& activations, const Coded& weights) const {
-    const auto a = activations.of(member_).to_doubles(), b = weights.of(member_).to_doubles();
-    return screening_.residual(Screening::Operands{a, b, {}});
+  double residual_of(const Coded& one, const Coded& other) const {
+    const auto a = one.of(member_).to_doubles(), b = other.of(member_).to_doubles();
+    Screening::Operands operands;
+    operands[one.operand] = a;
+    operands[other.operand] = b;
+    return screening_.residual(operands);
   }
 
   void add(const std::vector<Coded>& coded, double residual) {
