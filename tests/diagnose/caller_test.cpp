@@ -63,6 +63,18 @@ TEST(Caller, ForgetsMeanAndDeviation) {
   EXPECT_NE(found.cause->what.find("0.5 x"), std::string::npos) << found.cause->what;
 }
 
+// A Sigmoid of the image would make nearly the same of it.
+TEST(Caller, ForgetsOneMeanForAllChannels) {
+  expect_caller(reproduction_of(image_model(),
+                                gives(in_place, [](double value, size_t) { return 0.21 * value + 0.5; })),
+                {"x"});
+  // A factor alone may be one that the node forgets.
+  const Reproduction found =
+      reproduction_of(image_model(), gives(in_place, [](double value, size_t) { return 0.21 * value; }));
+  ASSERT_TRUE(found.cause);
+  EXPECT_EQ(found.cause->failure.code(), "B31") << found.cause->what;
+}
+
 TEST(Caller, ExchangesInputs) {
   const auto graph = of_floats("%x: f32[4, 6], %z: f32[4, 6]", "Sub(%x, %z) version 14");
   const Reproduction found = reproduction_of(graph, [](const Model& model, const NamedData& data) {

@@ -195,6 +195,17 @@ Tensor scaled(const Tensor& tensor, const std::vector<Tensor>& masks, const std:
   return like(tensor, changed);
 }
 
+// Whether several channels have the same factor, and the same offset, which is none that rounding makes.
+bool are_shifted_alike(const std::vector<double>& factors) {
+  constexpr double kAlike = 0.01;
+  const double factor = factors.at(0), offset = factors.at(1);
+  const auto is_alike = [](double a, double b) { return std::abs(a - b) <= kAlike * std::abs(b); };
+  for (size_t i = 0; i < factors.size(); i += 2) {
+    if (!is_alike(factors[i], factor) || !is_alike(factors[i + 1], offset)) return false;
+  }
+  return factors.size() > 2 && std::abs(offset) > kAlike * std::abs(factor);
+}
+
 void propose_normalisation(Given& given, const FlaggedNode& flagged) {
   const Tensor* made = made_in_place(given.member(), 0, flagged);
   constexpr int64_t kMost = 1 << 22;
@@ -207,11 +218,13 @@ void propose_normalisation(Given& given, const FlaggedNode& flagged) {
   for (size_t channel = 0; channel < parts.size(); ++channel)
     text += fmt::format("{}{:.4g} x + {:.4g}", channel == 0 ? "" : ", ", factors[2 * channel],
                         factors[2 * channel + 1]);
-  // A factor for all explains what a node does that forgets a factor of its own as well.
-  constexpr double kFitted = 0.1;
+  // A factor for all explains what a node does that forgets a factor of its own as well. That each of several
+  // channels has the same offset, too, is no chance.
+  constexpr double kFitted = 0.1, kNoChance = 0.02;
   given.add(
       "mean, deviation or range is missing or applied twice: it came as " + text,
-      [&tensor = given.tensor(), parts, factors] { return scaled(tensor, parts, factors); }, kFitted);
+      [&tensor = given.tensor(), parts, factors] { return scaled(tensor, parts, factors); },
+      are_shifted_alike(factors) ? kNoChance : kFitted);
 }
 
 // Two inputs are bound in the wrong order.
