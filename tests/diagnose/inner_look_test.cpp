@@ -236,6 +236,54 @@ TEST(InnerLook, DoesNotBlameAnEngineThatIsRightUnlessItIsWatched) {
   EXPECT_THAT(found.look.notes, Contains(::testing::HasSubstr("they tell nothing")));
 }
 
+// An optimiser may have put others in the place of what follows from constants alone.
+TEST(InnerLook, SeesWhatInputsChangeWhereConstantsAreRefused) {
+  struct Folding : OddRunner {
+    using OddRunner::OddRunner;
+    Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override {
+      if (std::find(taps.begin(), taps.end(), "c1") != taps.end()) throw unsupported("c1 is not there");
+      return OddRunner::run(inputs, taps);
+    }
+  };
+  const Model model = OddEngine::parsed(R"(model ir=8 opset "" 17 { graph "g" (%x: f32[4, 8]) -> (%y) {
+    const %half = f32[1] hex"0000003f"
+    %c0: f32[*] = Neg(%half) version 17 @"k0" from ["k0"]
+    %c1: f32[*] = Abs(%c0) version 17 @"k1" from ["k1"]
+    %n0: f32[*] = Mul(%x, %c1) version 17 @"k2" from ["k2"]
+    %y: f32[*] = Relu(%n0) version 17 @"k3" from ["k3"]
+  } })");
+  Folding runner({"", &model}, {});
+  RunnerUnderTest tested(runner, model, MakeRunner());
+  const ShownRun shown = tested.show({{"x", OddEngine::noise({4, 8}, 1)}});
+  EXPECT_TRUE(shown.values.contains("n0"));
+  EXPECT_FALSE(shown.values.contains("c0"));
+  EXPECT_THAT(shown.notes, Contains(::testing::HasSubstr("refuses to show inner values")));
+}
+
+// A run of a large model takes long: what it has shown is kept in a file.
+TEST(InnerLook, RunsTheEngineOnceForABatch) {
+  const Model model = OddEngine::parsed(R"(model ir=8 opset "" 17 { graph "g" (%x: f32[256, 256]) -> (%y) {
+    %n0: f32[*] = Relu(%x) version 17 @"k0" from ["k0"]
+    %n1: f32[*] = Tanh(%n0) version 17 @"k1" from ["k1"]
+    %n2: f32[*] = Neg(%n1) version 17 @"k2" from ["k2"]
+    %y: f32[*] = Relu(%n2) version 17 @"k3" from ["k3"]
+  } })");
+  const OddOptions odd;
+  OddRunner runner({"", &model}, odd);
+  RunnerUnderTest tested(runner, model, MakeRunner());
+  const NamedData inputs{{"x", OddEngine::noise({256, 256}, 1)}};
+  ShowOptions options;
+  options.most_bytes = 300000;  // a value has 262144
+  const ShownRun shown = tested.show(inputs, options);
+  ASSERT_THAT(shown.batches, SizeIs(3));
+  for (size_t batch = 0; batch < 3; ++batch)
+    EXPECT_TRUE(shown.fetch(batch).contains(fmt::format("n{}", batch)));
+  EXPECT_EQ(*odd.runs, 3);
+  options.in_batches = false;
+  EXPECT_EQ(tested.show(inputs, options).graph, nullptr);
+  EXPECT_EQ(*odd.runs, 3);
+}
+
 TEST(InnerLook, LooksAtBatchesOfValues) {
   OddOptions options{.plant = without_factor("k3")};
   const OddEngine engine(options);

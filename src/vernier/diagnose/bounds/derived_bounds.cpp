@@ -4,6 +4,7 @@
 
 #include "vernier/diagnose/experiments/same_input_check.h"
 #include "vernier/diagnose/under_test/built_engine.h"
+#include "vernier/diagnose/under_test/inner_values.h"
 #include "vernier/diagnose/under_test/runner_under_test.h"
 #include "vernier/engine/model_values.h"
 #include "vernier/numeric/ulp.h"

@@ -44,6 +44,7 @@ class Look {
   void show_before() {
     ShowOptions options;
     options.most_bytes = job_.most_bytes;
+    options.in_batches = false;  // they would have to be kept beside those of the other run
     job_.tested->limit_time(watch_.left());
     try {
       result_.before = watch_.time("inner values", 1, [&] { return job_.tested->show(job_.other, options); });
@@ -51,7 +52,7 @@ class Look {
       result_.notes.push_back(fmt::format("a run on other inputs fails: {}", error.message()));
       return;
     }
-    if (!result_.before->batches.empty()) result_.before.reset();  // it would have to be run again
+    if (result_.before->graph == nullptr || !result_.before->batches.empty()) result_.before.reset();
     result_.inputs_before = job_.other;
   }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vernier/diagnose/under_test/runner_under_test.h"
+#include "vernier/diagnose/under_test/inner_values.h"
 #include "vernier/engine/planned_roundings.h"
 #include "vernier/exec/group_members.h"
 #include "vernier/ops/group.h"

@@ -15,6 +15,8 @@ struct ShowOptions {
   std::optional<std::vector<std::string>> values;
   // At most so many bytes of inner values are held at once. The rest is shown in batches, a run for each.
   size_t most_bytes = size_t{1} << 30;
+  bool in_batches =
+      true;  // otherwise there may be no graph, and nothing is shown, where one run does not hold all
 };
 
 // Holds what an engine made of one sample, as far as it can be seen.

@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "vernier/backends/reference/interpreter.h"
 #include "vernier/base/file.h"
+#include "vernier/diagnose/under_test/inner_values.h"
 #include "vernier/diagnose/under_test/partial_models.h"
 #include "vernier/diagnose/under_test/unshown_regions.h"
 #include "vernier/ir/clone.h"
@@ -13,52 +13,6 @@
 #include "vernier/ops/group.h"
 
 namespace vernier {
-
-namespace {
-
-std::optional<size_t> declared_bytes(const Value& value) {
-  if (!value.type.is_tensor() || !value.type.tensor.shape) return std::nullopt;
-  const auto dims = to_dims(*value.type.tensor.shape);
-  if (!dims) return std::nullopt;
-  return static_cast<size_t>(element_count(*dims)) * element_size(value.type.tensor.element);
-}
-
-}  // namespace
-
-std::map<std::string, size_t> bytes_of_values(const Graph& graph, const std::vector<std::string>& values,
-                                              const NamedData& inputs) {
-  const std::set<std::string> wanted(values.begin(), values.end());
-  std::map<std::string, size_t> bytes;
-  for (const auto& value : graph.values()) {
-    if (!wanted.contains(value->name)) continue;
-    if (const auto known = declared_bytes(*value)) bytes[value->name] = *known;
-  }
-  if (bytes.size() == wanted.size()) return bytes;
-  InterpreterOptions options;
-  options.observe = [&](const Value& value, const Datum& datum) {
-    if (wanted.contains(value.name) && datum.is_tensor() && datum.tensor.is_defined())
-      bytes[value.name] = datum.tensor.byte_size();
-  };
-  run_reference(graph, inputs, options);
-  return bytes;
-}
-
-std::vector<std::vector<std::string>> in_batches(const std::vector<std::string>& values,
-                                                 const std::map<std::string, size_t>& bytes, size_t most) {
-  std::vector<std::vector<std::string>> batches;
-  size_t held = 0;
-  for (const std::string& value : values) {
-    const auto known = bytes.find(value);
-    const size_t size = known == bytes.end() ? 0 : known->second;
-    if (batches.empty() || held + size > most) {
-      batches.emplace_back();
-      held = 0;
-    }
-    batches.back().push_back(value);
-    held += size;
-  }
-  return batches;
-}
 
 namespace {
 
@@ -148,13 +102,41 @@ std::vector<std::string> RunnerUnderTest::intrusive_values() const {
   return names;
 }
 
+// Some engines refuse to show what follows from constants alone, since they have put others in its place.
 ShownRun RunnerUnderTest::show(const NamedData& inputs, const ShowOptions& options) {
+  if (options.values) return show_values(inputs, *options.values, options);
+  const auto values = intrusive_values();
+  ShownRun shown = show_values(inputs, values, options);
+  if (shown.values.size() > model_.graph->outputs.size() || !shown.batches.empty()) return shown;
+  const std::set<std::string> settled = settled_values(*model_.graph);
+  std::vector<std::string> others;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(others),
+               [&](const std::string& value) { return !settled.contains(value); });
+  if (others.empty() || others.size() == values.size()) return shown;
+  ShownRun more = show_values(inputs, others, options);
+  for (const std::string& text : shown.notes) note(more, text);
+  return more;
+}
+
+// The sizes of inner values follow from those of the inputs, but for a few.
+const std::map<std::string, size_t>& RunnerUnderTest::bytes_of(const std::vector<std::string>& values,
+                                                               const NamedData& inputs) {
+  std::map<std::string, Dims> dims;
+  for (const auto& [name, datum] : inputs) {
+    if (datum.is_tensor()) dims[name] = datum.tensor.dims();
+  }
+  auto [known, is_new] = bytes_.try_emplace({std::move(dims), values});
+  if (is_new) known->second = bytes_of_values(*model_.graph, values, inputs);
+  return known->second;
+}
+
+ShownRun RunnerUnderTest::show_values(const NamedData& inputs, const std::vector<std::string>& values,
+                                      const ShowOptions& options) {
   ShownRun shown;
   shown.defaults = default_inputs(*model_.graph);
-  const auto values = options.values ? *options.values : intrusive_values();
-  auto batches = in_batches(values, bytes_of_values(*model_.graph, values, inputs), options.most_bytes);
+  auto batches = in_batches(values, bytes_of(values, inputs), options.most_bytes);
   if (batches.size() > 1) {
-    show_in_batches(inputs, std::move(batches), shown);
+    if (options.in_batches) show_in_batches(inputs, std::move(batches), options.most_bytes, shown);
     return shown;
   }
   std::set<std::string> names;
@@ -166,23 +148,26 @@ ShownRun RunnerUnderTest::show(const NamedData& inputs, const ShowOptions& optio
   return shown;
 }
 
-// Each batch is run once to learn what it shows, and once more when its values are wanted.
+// Each batch is run once, and once more when its values are wanted where they cannot be kept in a file.
 void RunnerUnderTest::show_in_batches(const NamedData& inputs, std::vector<std::vector<std::string>> batches,
-                                      ShownRun& shown) {
+                                      size_t most_bytes, ShownRun& shown) {
   std::set<std::string> names;
+  std::vector<std::optional<NamedData>> kept;
   for (auto& batch : batches) {
     const Trace trace = trace_of(inputs, batch, shown);
     shown.values = outputs_of(trace);
     std::erase_if(batch, [&](const std::string& value) { return trace.find(value) == nullptr; });
     names.insert(batch.begin(), batch.end());
+    kept.push_back(kept_aside(trace, most_bytes / batches.size()));
   }
   note(shown, fmt::format("inner values are shown in {} runs, since they are too large to be held at once",
                           batches.size()));
   shown.batches = std::move(batches);
-  shown.fetch = [this, inputs, kept = shown.batches](size_t batch) {
+  shown.fetch = [this, inputs, names = shown.batches, kept = std::move(kept)](size_t batch) {
+    if (kept.at(batch)) return *kept[batch];
     ShownRun unused;
     NamedData values;
-    for (TraceEntry& entry : trace_of(inputs, kept.at(batch), unused).entries)
+    for (TraceEntry& entry : trace_of(inputs, names.at(batch), unused).entries)
       values[entry.value] = std::move(entry.datum);
     return values;
   };

@@ -1,4 +1,4 @@
-// Inner values of a run that are too many to be held at once.
+// Any engine behind a runner is a black box, of which inner values are seen by taps.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,6 @@
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
-
-// Bytes of the named values: from their types where these are complete, else from a run of the reference on
-// the inputs.
-std::map<std::string, size_t> bytes_of_values(const Graph& graph, const std::vector<std::string>& values,
-                                              const NamedData& inputs);
-
-// The values in their order, cut where a batch would pass `most` bytes. A value that is larger is a batch of
-// its own.
-std::vector<std::vector<std::string>> in_batches(const std::vector<std::string>& values,
-                                                 const std::map<std::string, size_t>& bytes, size_t most);
 
 // Another model, or another model file, run by the same engine, within so many seconds where it can be ended.
 using MakeRunner = std::function<std::unique_ptr<Runner>(const RunnerModel& model, double seconds)>;
@@ -55,6 +45,8 @@ class RunnerUnderTest : public EngineUnderTest {
  private:
   class Copy;
 
+  ShownRun show_values(const NamedData& inputs, const std::vector<std::string>& values,
+                       const ShowOptions& options);
   RunnerUnderTest(std::unique_ptr<Copy> own, const Model& model, MakeRunner make, double seconds);
 
   // One run that shows these values, or those of them that can be seen.
@@ -65,7 +57,9 @@ class RunnerUnderTest : public EngineUnderTest {
   std::optional<Trace> exposed(const NamedData& inputs, const std::vector<std::string>& values,
                                ShownRun& shown);
   void show_in_batches(const NamedData& inputs, std::vector<std::vector<std::string>> batches,
-                       ShownRun& shown);
+                       size_t most_bytes, ShownRun& shown);
+  const std::map<std::string, size_t>& bytes_of(const std::vector<std::string>& values,
+                                                const NamedData& inputs);
 
   std::unique_ptr<Copy> own_;  // of the runner, where it is not a caller's
   Runner& runner_;
@@ -75,6 +69,9 @@ class RunnerUnderTest : public EngineUnderTest {
   bool can_tap_ = true;
   std::unique_ptr<Copy> copy_;  // the last one that was exposed: it has the state of its runs
   StartAgain again_;
+  // The sizes of values are known by those of the inputs.
+  std::map<std::pair<std::map<std::string, Dims>, std::vector<std::string>>, std::map<std::string, size_t>>
+      bytes_;
 };
 
 }  // namespace vernier
