@@ -2,6 +2,8 @@
 // the types of numeric, and twins on which nothing of that explains.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "diagnose/precision_flags.h"
 #include "vernier/diagnose/hypotheses/precision/narrow_format.h"
 #include "vernier/numeric/minifloat.h"
@@ -62,6 +64,21 @@ TEST(Precisions, OperandsInTf32) {
   const Tensor made =
       multiplied(held<TensorFloat32>(graph.value("x")), held<TensorFloat32>(graph.value("w")));
   EXPECT_EQ(graph.failure("product", made), "B9");
+}
+
+// The time may be over as soon as another family asks for anything.
+TEST(Precisions, WhatALookFindsLikelyIsSimulatedFirst) {
+  const auto graph = product();
+  const auto flagged = graph.flagged("product", held<BFloat16>(graph.value("y")));
+  const Stopwatch watch(2);
+  HypothesisContext context = graph.context();
+  context.sound_before = [&]() -> Tensors {
+    while (!watch.is_over()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return Tensors(1);
+  };
+  const auto found = reproduce(flagged, context, &watch);
+  ASSERT_TRUE(found.cause) << found.tried;
+  EXPECT_EQ(found.cause->failure.code(), "B15") << found.cause->what;
 }
 
 // Small numbers, which float16 rounds otherwise, tell them apart.

@@ -93,23 +93,52 @@ std::vector<Simulated> simulate(const FlaggedNode& flagged, const HypothesisCont
   return simulated;
 }
 
+// Whether a family looks at some elements of what was made: what that finds likely is simulated before all
+// else, as time may be over before all is.
+bool looks_first(const Hypothesis& family) {
+  return family.propose == propose_precisions || family.propose == propose_coded_operands;
+}
+
+// Takes out of the proposals those that a look at some elements finds likely.
+std::vector<Proposal> take_likely(std::vector<Proposal>& proposals) {
+  constexpr double kLikely = 0.1;
+  const auto rest = std::stable_partition(proposals.begin(), proposals.end(),
+                                          [](const Proposal& each) { return each.screened > kLikely; });
+  std::vector<Proposal> likely(std::make_move_iterator(rest), std::make_move_iterator(proposals.end()));
+  proposals.erase(rest, proposals.end());
+  return likely;
+}
+
 // In the order of the members, and of the library at each, whatever is simulated first.
 std::vector<Simulated> simulated_causes(const FlaggedNode& flagged, const HypothesisContext& context,
                                         const Stopwatch* watch) {
   const Members members(flagged);
   const CauseTrial trial(flagged, members);
   const auto& families = hypotheses();
-  std::vector<std::vector<Simulated>> by_place(members.all().size() * families.size());
+  const size_t places = members.all().size() * families.size();
+  std::vector<std::vector<Simulated>> by_place(places);
+  std::vector<std::vector<Proposal>> proposals(places);
   bool is_explained = false;  // nearly all of it
+  const auto try_at = [&](size_t place, std::vector<Proposal> some) {
+    auto simulated = simulate(flagged, context, members, place / families.size(), trial, std::move(some),
+                              watch, is_explained);
+    std::move(simulated.begin(), simulated.end(), std::back_inserter(by_place[place]));
+  };
+  const auto propose_at = [&](size_t place, const Hypothesis& family) {
+    propose(family, members.all()[place / families.size()], flagged, context, proposals[place]);
+  };
+  for (size_t place = 0; place < places; ++place) {
+    const Hypothesis& family = families[place % families.size()];
+    if (!looks_first(family)) continue;
+    propose_at(place, family);
+    try_at(place, take_likely(proposals[place]));
+  }
   for (const bool late : {false, true}) {
-    for (size_t place = 0; place < by_place.size(); ++place) {
-      const size_t member = place / families.size();
+    for (size_t place = 0; place < places; ++place) {
       const Hypothesis& family = families[place % families.size()];
       if (family.comes_late != late) continue;
-      std::vector<Proposal> proposals;
-      propose(family, members.all()[member], flagged, context, proposals);
-      by_place[place] =
-          simulate(flagged, context, members, member, trial, std::move(proposals), watch, is_explained);
+      if (!looks_first(family)) propose_at(place, family);
+      try_at(place, std::exchange(proposals[place], {}));
     }
   }
   std::vector<Simulated> all;
