@@ -312,5 +312,27 @@ TEST(ExpectedError, DivisorsThatRoundingMakesZeroHaveNoBound) {
   EXPECT_LT(errors.at(2), 1e-3);
 }
 
+// Equal rows have equal errors, and as many terms make them larger as they are independent: no draw tells.
+TEST(ExpectedError, SumsAndMeansAreNotDrawn) {
+  for (const char* op : {"ReduceMean", "ReduceSum"}) {
+    const std::string text = fmt::format(
+        R"(model ir=8 opset "" 11 {{ graph "g" (%x: f32[6, 64]) -> (%y) {{
+      %y: f32[*] = {}(%x) {{axes = ints[1], keepdims = 0}} version 11 @"sum" from ["sum"]
+    }} }})",
+        op);
+    auto row = noise({64}, 3).to_doubles(), rows = row;
+    for (int i = 1; i < 6; ++i) rows.insert(rows.end(), row.begin(), row.end());
+    const OneNode node(text, {Tensor::from_doubles(kF32, {6, 64}, rows)});
+    const auto errors = node.errors(in_float()).error;
+    ASSERT_EQ(errors.size(), 6U);
+    for (const double each : errors) EXPECT_DOUBLE_EQ(each, errors[0]) << op;
+    // What the operand is off by itself comes out as the root of its terms, or as that part of it.
+    constexpr double kLarge = 0.5;
+    const std::vector<double> off(rows.size(), kLarge);
+    const auto moved = ErrorModel(node.node(), node.operands, {off}).outputs(in_float()).at(0).error;
+    EXPECT_NEAR(moved[0], kLarge * (std::string(op) == "ReduceSum" ? 8 : 0.125), 1e-4) << op;
+  }
+}
+
 }  // namespace
 }  // namespace vernier
