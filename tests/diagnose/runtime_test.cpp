@@ -104,6 +104,17 @@ TEST(Runtime, OneThatIsAlwaysWrongIsBlamedByOthers) {
               }).empty());
 }
 
+TEST(Runtime, AnExperimentThatTheTimeEndsHasNotFailed) {
+  const Stopwatch watch(60);
+  std::vector<std::string> notes;
+  const auto fails = [] { throw unsupported("no answer"); };
+  attempt("the engine", watch, notes, fails);
+  const RunLimit limit(0);
+  attempt("the engine", watch, notes, [] { RunLimit::check(); });
+  EXPECT_THAT(notes, testing::ElementsAre("the engine could not be looked into: no answer",
+                                          "the time was over while the engine was looked into"));
+}
+
 TEST(Runtime, OnlyTheFirstRunDiffers) {
   expect_root_cause([](size_t, size_t run, auto& values, auto&) { values[2] = run == 0 ? 9 : values[2]; },
                     "B46");

@@ -25,9 +25,12 @@ RunLimit::~RunLimit() {
   end_of_time = before_;
 }
 
+bool RunLimit::is_over() {
+  return end_of_time != Clock::time_point::max() && Clock::now() >= end_of_time;
+}
+
 void RunLimit::check() {
-  if (end_of_time != Clock::time_point::max() && Clock::now() >= end_of_time)
-    throw unsupported("a run of the reference was ended: its time is over");
+  if (is_over()) throw unsupported("a run of the reference was ended: its time is over");
 }
 
 }  // namespace vernier

@@ -14,7 +14,9 @@ class RunLimit {
   RunLimit(const RunLimit&) = delete;
   RunLimit& operator=(const RunLimit&) = delete;
 
-  // Throws unsupported if the time of this thread is over.
+  // Whether the time of this thread is over.
+  static bool is_over();
+  // Throws unsupported if it is.
   static void check();
 
  private:

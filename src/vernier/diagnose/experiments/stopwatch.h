@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "vernier/backends/reference/run_limit.h"
 #include "vernier/base/error.h"
 #include "vernier/base/interruption.h"
 #include "vernier/diagnose/diagnosis.h"
@@ -58,8 +59,8 @@ class Stopwatch {
 
 // Experiments that may fail: what was learnt before them stays.
 
-// Runs an experiment on `what`. An engine that stops in the middle of it, or an end of the time before it, is
-// a note; wrong usage is not.
+// Runs an experiment on `what`. An engine that stops in the middle of it, or an end of the time before it or
+// in it, is a note; wrong usage is not.
 template <class Body>
 void attempt(const std::string& what, const Stopwatch& watch, std::vector<std::string>& notes,
              const Body& body) {
@@ -71,7 +72,10 @@ void attempt(const std::string& what, const Stopwatch& watch, std::vector<std::s
     body();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kUsage) throw;
-    notes.push_back(fmt::format("{} could not be looked into: {}", what, error.message()));
+    if (RunLimit::is_over())
+      notes.push_back(fmt::format("the time was over while {} was looked into", what));
+    else
+      notes.push_back(fmt::format("{} could not be looked into: {}", what, error.message()));
   }
 }
 
