@@ -1,6 +1,8 @@
 // Engines that give other answers at another time, after another start, or at another place in the batch.
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "diagnose/planted_fault.h"
 #include "vernier/diagnose/causes/root_causes.h"
 #include "vernier/diagnose/repeats/runtime_faults.h"
@@ -113,6 +115,25 @@ TEST(Runtime, AnExperimentThatTheTimeEndsHasNotFailed) {
   attempt("the engine", watch, notes, [] { RunLimit::check(); });
   EXPECT_THAT(notes, testing::ElementsAre("the engine could not be looked into: no answer",
                                           "the time was over while the engine was looked into"));
+}
+
+// Repeating it would take the time that finding its fault takes.
+TEST(Runtime, ASlowEngineRunsOnceMore) {
+  const Model model = parse_planted(kModel, 18);
+  const NamedData inputs{{"x", floats({1, 6}, {0.1, -0.5, 0.7, 1.2, -2, 0.3})}};
+  for (const bool changes : {false, true}) {
+    size_t runs = 0;
+    FakeEngine engine(model, [&](size_t, size_t run, auto& values, auto&) {
+      ++runs;
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      if (changes) values[2] = static_cast<double>(run);
+    });
+    const NamedData outputs = engine.run(inputs);
+    const Repeatability found = check_repeatability(engine, inputs, reordered(inputs), outputs, 0.01);
+    EXPECT_EQ(runs, 2U);
+    EXPECT_EQ(found.runs, 2U);
+    EXPECT_EQ(found.is_repeatable(), !changes);
+  }
 }
 
 TEST(Runtime, OnlyTheFirstRunDiffers) {

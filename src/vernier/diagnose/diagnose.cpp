@@ -132,6 +132,8 @@ class DiagnosisRun {
         return check_repeatability(tested(), samples_.kept()[sample].inputs, samples_.other_inputs(sample),
                                    engine_->outputs.at(sample), kPartOfBudget * job_.budget);
       });
+      if (repeatability_.runs == 2)
+        result_.notes.push_back("a run takes so long that it was repeated once only");
       if (repeatability_.is_repeatable() && !repeatability_.outputs.empty())
         result_.notes.push_back("equal runs differ by roundings: their sums come in another order each time");
     } catch (const Error& error) {

@@ -23,7 +23,8 @@ struct Repeatability {
 };
 
 // Runs A, A, A, A, and then B, A, again and again for so many seconds; `first` are the outputs of a run on A
-// before, and the first of the four is not counted. Bits are compared.
+// before, and the first of the four is not counted. Bits are compared. An engine whose run takes many times
+// as long as that runs A once.
 Repeatability check_repeatability(EngineUnderTest& tested, const NamedData& inputs, const NamedData& other,
                                   const NamedData& first, double seconds = 1);
 
