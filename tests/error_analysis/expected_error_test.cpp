@@ -326,7 +326,7 @@ TEST(ExpectedError, SumsAndMeansAreNotDrawn) {
     const auto errors = node.errors(in_float()).error;
     ASSERT_EQ(errors.size(), 6U);
     for (const double each : errors) EXPECT_DOUBLE_EQ(each, errors[0]) << op;
-    // What the operand is off by itself comes out as the root of its terms, or as that part of it.
+    // The error of the operand itself comes out times the root of its terms, or divided by that.
     constexpr double kLarge = 0.5;
     const std::vector<double> off(rows.size(), kLarge);
     const auto moved = ErrorModel(node.node(), node.operands, {off}).outputs(in_float()).at(0).error;
