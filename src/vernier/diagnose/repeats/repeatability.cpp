@@ -62,7 +62,7 @@ std::vector<std::string> differing_outputs(const NamedData& a, const NamedData& 
 Repeatability check_repeatability(EngineUnderTest& tested, const NamedData& inputs, const NamedData& other,
                                   const NamedData& first, double seconds) {
   constexpr size_t kAgain = 3;
-  constexpr double kSlow = 5;  // times as long as there is
+  constexpr double kSlow = 2.5;  // times as long as there is
   const Stopwatch again(kSlow * seconds);
   // It follows on others; those after it follow on the same inputs, and are told from it.
   const NamedData uncounted = tested.run(inputs);
