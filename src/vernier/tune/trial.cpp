@@ -115,7 +115,7 @@ LoneRun& Trial::lone(const TrialOperands& operands) {
   return *lone;
 }
 
-// What has to be compared with the reference: all else is what it is.
+// Gives the chunks that have to be compared with the reference: all else has the same bits as the first.
 std::vector<int64_t> Trial::chunks() const {
   return entries_ ? different_chunks(outputs_, *entries_) : std::vector<int64_t>{0};
 }
