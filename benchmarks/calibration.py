@@ -49,7 +49,7 @@ def varied(recorded: list[np.ndarray], count: int, random: np.random.Generator) 
     return samples
 
 
-def subject(name: str) -> tuple[pathlib.Path, str, list[np.ndarray], list[np.ndarray]]:
+def case(name: str) -> tuple[pathlib.Path, str, list[np.ndarray], list[np.ndarray]]:
     """Model, input, samples to calibrate on, samples that are held out."""
     if name == "digits":
         images = np.load(ROOT / "examples/digits/held_out.npz")["image"]
@@ -109,7 +109,7 @@ def their_ranges(model: pathlib.Path, method, value: str, samples: list[np.ndarr
 
 
 def measure(name: str) -> None:
-    model, value, calibration, held_out = subject(name)
+    model, value, calibration, held_out = case(name)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         data, other = write_samples(folder / "data", value, calibration), write_samples(folder / "other", value, held_out)
