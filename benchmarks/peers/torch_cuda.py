@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""How long torch takes on a GPU for networks of ../shared/skeletons, written here as people write them: torch_cuda.py [--networks resnet50 …]
+"""How long torch takes on a GPU for networks of ../shared/skeletons: torch_cuda.py [--networks resnet50 …]
 
-Networks have the architecture of the skeleton of the same name, and weights of their own: times only are comparable. Each network is
+Networks have the architecture of the skeleton of the same name (convolutional ones are torchvision's, transformers are written here as people write
+them), and weights of their own: times only are comparable. Each network is
 run eagerly and compiled, where captured graphs are replayed; inputs are resident, and with --copies they come from
 the host and the result goes back, both in float32 whatever the network computes in, as in `vernier bench`. Prints the median and the 95th percentile of a run in ms, with a synchronisation behind each.
 """
@@ -10,30 +11,8 @@ import statistics
 import time
 
 import torch
+import torchvision
 from torch import nn
-
-
-class Bottleneck(nn.Module):
-    def __init__(self, channels, middle, stride):
-        super().__init__()
-        wide = middle * 4
-        convolution = lambda a, b, size, stride=1: nn.Sequential(nn.Conv2d(a, b, size, stride, size // 2, bias=False), nn.BatchNorm2d(b))
-        self.one, self.two, self.three = convolution(channels, middle, 1), convolution(middle, middle, 3, stride), convolution(middle, wide, 1)
-        self.skip = convolution(channels, wide, 1, stride) if stride > 1 or channels != wide else nn.Identity()
-
-    def forward(self, x):
-        y = torch.relu(self.two(torch.relu(self.one(x))))
-        return torch.relu(self.three(y) + self.skip(x))
-
-
-def resnet(*depths):
-    layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
-    channels = 64
-    for stage, depth in enumerate(depths):
-        for block in range(depth):
-            layers.append(Bottleneck(channels, 64 << stage, 2 if stage and not block else 1))
-            channels = 256 << stage
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
 
 
 class Encoder(nn.Module):
@@ -83,7 +62,14 @@ class Vit(nn.Module):
         return self.head(self.norm(self.layers(x))[:, 0])
 
 
-NETWORKS = {"resnet50": lambda: resnet(3, 4, 6, 3), "resnet152": lambda: resnet(3, 8, 36, 3), "bert_base": Bert, "vit_b16": Vit}
+NETWORKS = {
+    "resnet50": torchvision.models.resnet50,
+    "resnet152": torchvision.models.resnet152,
+    "mobilenet_v2": torchvision.models.mobilenet_v2,
+    "efficientnet_b0": torchvision.models.efficientnet_b0,
+    "bert_base": Bert,
+    "vit_b16": Vit,
+}
 
 
 def measured(run, seconds):

@@ -261,7 +261,12 @@ void compute(const Descriptor& made, Run run) {
     const auto& sizes = numbers(y, kDnnTensorSizes);
     std::vector<int64_t> index(sizes.size(), 0);
     do {
-      run.write(y, index, convolves ? sum_of(run, *operation, index) : followed(run, *operation, index));
+      double value = convolves ? sum_of(run, *operation, index) : followed(run, *operation, index);
+      if (convolves && way_of(made.way).rounds_between) {
+        const ElementType element = element_of(part(*operation, kDnnForwardX));
+        value = Tensor::from_doubles(element, {1}, std::vector<double>{value}).to_doubles()[0];
+      }
+      run.write(y, index, value);
     } while (next(index, sizes));
   }
   ++library.runs;

@@ -14,7 +14,8 @@ struct SoftwareCudnn {
   struct Way {
     std::vector<int> numerical = {}, behaviour = {};  // notes
     size_t workspace = 0;
-    bool plans = true;  // whether a plan can be made of it
+    bool plans = true;            // whether a plan can be made of it
+    bool rounds_between = false;  // sums lie rounded in working memory, before anything is added
   };
   std::vector<Way> ways, fallback;
   DnnStatus create = kDnnSuccess, execute = kDnnSuccess;

@@ -9,12 +9,6 @@ namespace vernier::cuda {
 
 namespace {
 
-constexpr size_t kWorkspaceAlignment = 256;
-
-size_t aligned(size_t bytes) {
-  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-}
-
 size_t bytes_of(const DnnTensor& tensor, ElementType element) {
   return static_cast<size_t>(element_count(tensor.sizes)) * element_size(element);
 }
@@ -35,7 +29,6 @@ class DnnKernel : public CudaKernel {
 
   void bind(DnnId id, const Place& place);
   Place weights(const KernelRequest& request, const DnnConvolution& asked);
-  void execute(const KernelArguments& arguments, CudaStream& stream, StreamHandle handle) const;
 
   Cudnn& library_;
   std::shared_ptr<const DnnPlan> plan_;
@@ -56,7 +49,7 @@ DnnKernel::DnnKernel(const KernelRequest& request, const DnnConvolution& asked, 
   else if (asked.adds_zeros)
     bind(DnnId::kBias, constant(std::vector<std::byte>(bytes_of(asked.bias, asked.element))));
   bind(DnnId::kY, output());
-  scratch_bytes = own_scratch_ + (plan_->workspace > 0 ? plan_->workspace + kWorkspaceAlignment : 0);
+  scratch_bytes = own_scratch_ + plan_->working_bytes();
 }
 
 void DnnKernel::bind(DnnId id, const Place& place) {
@@ -72,43 +65,19 @@ CudaKernel::Place DnnKernel::weights(const KernelRequest& request, const DnnConv
   const auto [place, bytes] =
       order_weights(*this, request, asked.w_input,
                     asked.turns_weights ? WeightOrder::kTransposed : WeightOrder::kChannelsLast);
-  own_scratch_ = aligned(bytes);
+  own_scratch_ = bytes;
   return place;
-}
-
-void DnnKernel::execute(const KernelArguments& arguments, CudaStream& stream, StreamHandle handle) const {
-  constexpr size_t kMost = 5;
-  std::array<int64_t, kMost> ids{};
-  std::array<void*, kMost> pointers{};
-  for (size_t i = 0; i < bound_.size(); ++i) {
-    ids[i] = static_cast<int64_t>(bound_[i].id);
-    pointers[i] = address(bound_[i].place, arguments, stream);
-  }
-  void* workspace = nullptr;
-  if (plan_->workspace > 0) {
-    const auto at = reinterpret_cast<uintptr_t>(arguments.scratch + own_scratch_);
-    workspace = arguments.scratch + own_scratch_ + (aligned(at) - at);
-  }
-  auto& kept = stream.kept_by(&library_);
-  if (!kept) kept = std::make_shared<Cudnn::Loan>(library_, handle);
-  const auto& loan = *static_cast<const Cudnn::Loan*>(kept.get());
-  try {
-    DnnDescriptor pack(library_.api(), kDnnVariantPack);
-    pack.set(kDnnPackIds, kDnnOfInt64, ids.data(), bound_.size());
-    pack.set(kDnnPackPointers, kDnnOfPointer, pointers.data(), bound_.size());
-    pack.set(kDnnPackWorkspace, kDnnOfPointer, workspace);
-    pack.finalize();
-    library_.check(library_.api().execute(loan.handle(), plan_->plan.get(), pack.get()), name);
-  } catch (const DnnRefusal& refusal) {
-    throw internal_error("cuDNN: {}: {}", name, refusal.reason);
-  }
 }
 
 void DnnKernel::run(const KernelArguments& arguments) const {
   CudaKernel::run(arguments);  // the copy of the weights
   auto* stream = dynamic_cast<CudaStream*>(arguments.stream);
   if (stream == nullptr) throw internal_error("'{}' runs on streams of its device only", name);
-  stream->enqueue([&](StreamHandle handle) { execute(arguments, *stream, handle); });
+  std::array<DnnOperand, Cudnn::kMostOperands> operands{};
+  for (size_t i = 0; i < bound_.size(); ++i)
+    operands.at(i) = {bound_[i].id, address(bound_[i].place, arguments, *stream)};
+  library_.run(*plan_, std::span(operands.data(), bound_.size()), arguments.scratch + own_scratch_,
+               *stream, name);
 }
 
 void DnnKernel::add_payloads(Payloads& to) const {

@@ -1,6 +1,10 @@
 #include "vernier/backends/cuda/cudnn/cudnn.h"
 
+#include <array>
+
 #include "vernier/backends/cuda/cudnn/dnn_graph.h"
+#include "vernier/backends/cuda/cudnn/rounding_proof.h"
+#include "vernier/backends/cuda/device/cuda_stream.h"
 #include "vernier/base/error.h"
 #include "vernier/base/hash.h"
 
@@ -81,9 +85,10 @@ std::shared_ptr<const DnnPlan> Cudnn::plan(const DnnConvolution& asked, std::str
 namespace {
 
 // Sums of 16 bits that lie in working memory before something is added may lie there rounded: some plans for
-// odd numbers of channels do so, and nothing tells which.
-bool may_round_twice(const DnnConvolution& asked) {
-  return asked.element != ElementType::kFloat && (asked.bias_input || asked.residual_input);
+// odd numbers of channels do so.
+bool may_round_twice(const DnnConvolution& asked, const DnnPlan& plan) {
+  return plan.workspace > 0 && asked.element != ElementType::kFloat &&
+         (asked.bias_input || asked.residual_input);
 }
 
 // The engines of a graph that keep to the contract, one mode of the library's heuristics after the other, by
@@ -161,11 +166,12 @@ std::shared_ptr<DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::string_
       if (!tactic.empty() && name != tactic) return false;
       try {
         chosen = std::make_shared<DnnPlan>(graph.plan(engine));
-        return chosen->workspace == 0 || !may_round_twice(asked);
+        if (!may_round_twice(asked, *chosen) || rounds_once(*this, asked, *chosen)) return true;
+        reason = fmt::format("{} rounds sums before it adds to them", name);
       } catch (const DnnRefusal& refusal) {  // the next may serve
         reason = refusal.reason;
-        return false;
       }
+      return false;
     });
     if (found) return chosen;
     reason = fmt::format("of {} ways of cuDNN none serves and keeps to {} in float{}{}", engines.offered,
@@ -174,6 +180,34 @@ std::shared_ptr<DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::string_
     reason = fmt::format("cuDNN has no way to compute it: {}", refusal.reason);
   }
   return nullptr;
+}
+
+void Cudnn::run(const DnnPlan& plan, std::span<const DnnOperand> operands, std::byte* memory,
+                CudaStream& stream, std::string_view what) {
+  std::array<int64_t, kMostOperands> ids{};
+  std::array<void*, kMostOperands> pointers{};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    ids.at(i) = static_cast<int64_t>(operands[i].id);
+    pointers.at(i) = operands[i].address;
+  }
+  const auto unaligned = reinterpret_cast<uintptr_t>(memory) % DnnPlan::kAlignment;
+  void* const workspace =
+      plan.workspace == 0 ? nullptr : memory + (unaligned == 0 ? 0 : DnnPlan::kAlignment - unaligned);
+  stream.enqueue([&](StreamHandle handle) {
+    auto& kept = stream.kept_by(this);
+    if (!kept) kept = std::make_shared<Loan>(*this, handle);
+    const auto& loan = *static_cast<const Loan*>(kept.get());
+    try {
+      DnnDescriptor pack(api(), kDnnVariantPack);
+      pack.set(kDnnPackIds, kDnnOfInt64, ids.data(), operands.size());
+      pack.set(kDnnPackPointers, kDnnOfPointer, pointers.data(), operands.size());
+      pack.set(kDnnPackWorkspace, kDnnOfPointer, workspace);
+      pack.finalize();
+      check(api().execute(loan.handle(), plan.plan.get(), pack.get()), what);
+    } catch (const DnnRefusal& refusal) {
+      throw internal_error("cuDNN: {}: {}", what, refusal.reason);
+    }
+  });
 }
 
 void Cudnn::check(DnnStatus status, std::string_view what) const {

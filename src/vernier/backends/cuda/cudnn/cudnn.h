@@ -1,12 +1,24 @@
 // cuDNN on one GPU.
 #pragma once
 
+#include <span>
+
 #include "vernier/backends/cuda/cudnn/descriptor.h"
 #include "vernier/backends/cuda/cudnn/dnn_convolution.h"
 #include "vernier/backends/cuda/device/context.h"
 #include "vernier/backends/cuda/libraries/libraries.h"
 
 namespace vernier::cuda {
+
+class CudaStream;
+
+// By which the tensors of a graph are known when it runs.
+enum class DnnId : int64_t { kX = 1, kW, kBias, kResidual, kY, kBetween };
+
+struct DnnOperand {
+  DnnId id;
+  void* address;
+};
 
 // Opened and made ready when it is first asked for. Thread-safe. Its handles stay until the process ends.
 class Cudnn {
@@ -42,6 +54,11 @@ class Cudnn {
   void know(const Payloads& plans);
   // Names the engines that keep to the contract and serve the convolution, the first choice first.
   std::vector<std::string> tactics(const DnnConvolution& asked);
+  static constexpr size_t kMostOperands = 5;
+  // Enqueues the plan on the stream, with DnnPlan::working_bytes of memory. `what` is for messages. What goes
+  // wrong is thrown when the host waits.
+  void run(const DnnPlan& plan, std::span<const DnnOperand> operands, std::byte* memory, CudaStream& stream,
+           std::string_view what);
   // Usable where it serves.
   const CudnnApi& api() const { return library_.api(); }
   const Context& context() const { return context_; }

@@ -1,13 +1,9 @@
 // A convolution as a graph of operations of cuDNN, and the plans by which its engines compute it.
 #pragma once
 
-#include "vernier/backends/cuda/cudnn/descriptor.h"
-#include "vernier/backends/cuda/cudnn/dnn_convolution.h"
+#include "vernier/backends/cuda/cudnn/cudnn.h"
 
 namespace vernier::cuda {
-
-// By which the tensors of a graph are known when it runs.
-enum class DnnId : int64_t { kX = 1, kW, kBias, kResidual, kY, kBetween };
 
 // An engine with its knobs set, as the library offers it.
 struct DnnEngine {
