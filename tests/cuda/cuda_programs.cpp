@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "cuda/graph_requests.h"
+#include "vernier/backends/cuda/cudnn/convolution.h"
 #include "vernier/backends/cuda/libraries/libraries.h"
 #include "vernier/backends/cuda/programs/compiler.h"
 #include "vernier/base/threads.h"
@@ -28,12 +29,23 @@ struct Found {
   size_t nodes = 0, served = 0;
 };
 
+// Lays out images channels last, where a kernel takes them so.
+bool lie_last(KernelRequest& request) {
+  for (auto& input : request.inputs) {
+    if (input && input->rank() >= 3) input->layout = Layout::kChannelsLast;
+  }
+  const LayOut lay_out = KernelRegistry::instance().lay_out(request.node);
+  if (!request.has(0) || !request.wants(0)) return false;
+  if (lay_out != lay_out_plain) return lay_out(request), true;
+  return lay_out_convolution(request);
+}
+
 void add_programs(const fs::path& path, Found& found) {
   const auto imported = import_model(path);
   Graph& graph = *imported.model.graph;
   ops::infer_types(graph);
   for (const auto& node : graph.nodes()) {
-    const auto request = known_request(*node);
+    auto request = known_request(*node);
     if (!request) continue;
     ++found.nodes;
     std::string reason;
@@ -44,6 +56,10 @@ void add_programs(const fs::path& path, Found& found) {
     }
     ++found.served;
     for (const ProgramSource& source : kernel->sources()) found.programs.emplace(source.text(), source);
+    if (lie_last(*request)) {
+      if (const auto other = make_cuda_kernel(*request, reason))
+        for (const ProgramSource& source : other->sources()) found.programs.emplace(source.text(), source);
+    }
   }
 }
 

@@ -51,6 +51,8 @@ INSTANTIATE_TEST_SUITE_P(
              {{1, {2, 0, 2}}}},
         Case{"%a: f32[5,200]", "%y: f32[5,1] = ReduceMean(%a, %x)",
              "const %x = i64[1] hex\"0100000000000000\""},
+        Case{"%a: f32[8,70,129]", "%y: f32[8,129] = ReduceMean(%a, %x) {keepdims=0}",
+             "const %x = i64[1] hex\"0100000000000000\""},
         Case{"%a: f32[5,7,3]", "%y: f32[7] = ReduceLogSumExp(%a, %x) {keepdims=0}",
              "const %x = i64[2] hex\"00000000000000000200000000000000\""},
         Case{"%a: i32[5,7]", "%y: i32[5,1] = ReduceMax(%a, %x)", "const %x = i64[1] hex\"0100000000000000\""},
@@ -251,6 +253,63 @@ TEST_P(DepthwiseTest, ConvolutionsOfSingleChannelsAreWhatTheReferenceComputes) {
                    [](const CudaKernel& kernel) { EXPECT_EQ(kernel.name, "cuda:depthwise"); });
 }
 
+// Pools and reductions of images that lie channels last, as their registry lays them out.
+class ImageTest : public testing::TestWithParam<Case> {};
+
+TEST_P(ImageTest, ResultsAreWhatTheReferenceComputes) {
+  if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+  const SoftwareGpu gpu = reset_software_gpu();
+  Case each = GetParam();
+  each.lay_out = [](KernelRequest& request) {
+    request.inputs[0]->layout = Layout::kChannelsLast;
+    KernelRegistry::instance().lay_out(request.node)(request);
+    return request.in(0).layout == Layout::kChannelsLast &&
+           (request.out().rank() < 3 || request.out().layout == Layout::kChannelsLast);
+  };
+  expect_reference(each, gpu, Context(gpu.driver, 0));
+}
+
+const std::string kPlanes = "const %x = i64[2] hex\"02000000000000000300000000000000\"";
+
+INSTANTIATE_TEST_SUITE_P(
+    Images, ImageTest,
+    testing::Values(
+        Case{"%a: f16[2,16,7,6]",
+             "%y: f16[2,16,3,3] = MaxPool(%a) {kernel_shape=ints[3, 2], strides=ints[2, 2], pads=ints[1, 0, "
+             "0, 0]}"},
+        Case{"%a: i8[1,3,9]", "%y: i8[1,3,4] = MaxPool(%a) {kernel_shape=ints[3], strides=ints[2]}"},
+        Case{"%a: bf16[1,12,6,7]",
+             "%y: bf16[1,12,6,7] = AveragePool(%a) {kernel_shape=ints[3, 3], pads=ints[1, 1, 1, 1]}"},
+        Case{"%a: f32[2,4,6,7]",
+             "%y: f32[2,4,6,7] = AveragePool(%a) {kernel_shape=ints[3, 3], pads=ints[1, 1, 1, 1], "
+             "count_include_pad=1}"},
+        // Too many taps to be unrolled.
+        Case{"%a: f16[1,4,12,12]", "%y: f16[1,4,3,3] = LpPool(%a) {kernel_shape=ints[10, 10], p=2}"},
+        Case{"%a: f16[2,40,9,8]", "%y: f16[2,40,1,1] = GlobalAveragePool(%a)"},
+        Case{"%a: f16[3,10,8,8]", "%y: f16[3,10] = ReduceMean(%a, %x) {keepdims=0}", kPlanes},
+        // A block makes two results, and the last block one.
+        Case{"%a: f32[1,521,8,8]", "%y: f32[1,521,1,1] = ReduceLogSumExp(%a, %x)", kPlanes},
+        Case{"%a: f32[2,5,3,4]", "%y: f32[2,1,3,4] = ReduceMax(%a, %x)",
+             "const %x = i64[1] hex\"0100000000000000\""},
+        Case{"%a: f32[2,5,3,70]", "%y: f32[2,5,3,1] = ReduceSum(%a, %x)",
+             "const %x = i64[1] hex\"0300000000000000\""}));
+
+// What is read of them, or written, is plain.
+TEST(ImageLayoutTest, ImagesAreMadePlainWhereResultsWouldLieInAnotherOrder) {
+  for (const auto& [line, constant] :
+       {std::pair("%y: f32[2,5,3] = ReduceSum(%a, %x) {keepdims=0}", "const %x = i64[1] hex\"0300000000000000\""),
+        std::pair("%y: f32[2,5,2,3], %i: i64[2,5,2,3] = MaxPool(%a) {kernel_shape=ints[2, 2]}", "")}) {
+    const Model model = one_node("%a: f32[2,5,3,4]", line, constant);
+    KernelRequest request = *known_request(*model.graph->nodes().back());
+    request.inputs[0]->layout = Layout::kChannelsLast;
+    KernelRegistry::instance().lay_out(request.node)(request);
+    EXPECT_EQ(request.in(0).layout, Layout::kPlain) << line;
+    EXPECT_EQ(request.out().layout, Layout::kPlain) << line;
+    std::string reason;
+    EXPECT_NE(make_own_kernel(request, reason), nullptr) << reason;
+  }
+}
+
 const std::string
     kWindows = "%c: f16[2,8,4,5] = Conv(%x, %w, %b) {group=8, strides=ints[2, 1], pads=ints[1, 0, 1, 2]}",
     kEight = "%x: f16[2,8,8,5], %w: f16[8,1,3,3], %b: f16[8]";
@@ -263,6 +322,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"%x: f16[1,6,9], %w: f16[6,1,3]", "%y: f16[1,6,7] = Conv(%x, %w) {group=6}"},
                     Case{"%x: f16[1,2,2,3]", "%y: f16[1,2,2,2] = Conv(%x, %w) {group=2}",
                          "const %w = f16[2,1,1,2] hex\"0000003c00400042\""},
+                    // Large enough for threads that make several places each.
+                    Case{"%x: f16[16,1024,9,18], %w: f16[1024,1,1,3], %b: f16[1024]",
+                         "%y: f16[16,1024,9,18] = Conv(%x, %w, %b) {group=1024, pads=ints[0, 1, 0, 1]}"},
+                    Case{"%x: f16[16,1024,8,37], %w: f16[1024,1,3,3]",
+                         "%y: f16[16,1024,8,18] = Conv(%x, %w) {group=1024, strides=ints[1, 2], pads=ints[1, 0, 1, 0]}"},
                     Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = Relu(%c)"}, "conv"},
                     Case{kEight,
                          kWindows,

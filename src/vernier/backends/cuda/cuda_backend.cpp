@@ -3,8 +3,7 @@
 #include "vernier/backends/cuda/contractions/faulty_sums.h"
 #include "vernier/backends/cuda/cudnn/convolution.h"
 #include "vernier/backends/cuda/movement/strided_copy.h"
-#include "vernier/backends/cuda/pointwise/layouts.h"
-#include "vernier/backends/cuda/quantization/int8_contraction.h"
+#include "vernier/backends/cuda/kernel_registry.h"
 #include "vernier/backends/shared/caches.h"
 #include "vernier/exec/group_members.h"
 #include "vernier/ops/group.h"
@@ -74,17 +73,13 @@ std::vector<std::string> CudaBackend::tactics(const KernelRequest& request) cons
 void CudaBackend::choose_layouts(KernelRequest& request) const {
   const auto caches = caches_of(request);  // before anything makes the operands plain
   if (request.wants(0) && !request.open_sizes) {
-    if (multiplies_int8(request.node)) return lay_out_int8(request);
-    if (KernelRegistry::instance().follows_layouts(request.node)) return lay_out_pointwise(request);
+    const LayOut lay_out = KernelRegistry::instance().lay_out(request.node);
+    if (lay_out != lay_out_plain) return lay_out(request);
     std::string reason;
     const bool is_convolution = libraries_.cudnn != nullptr && lay_out_convolution(request);
     if (is_convolution && libraries_.cudnn->serves(reason)) return;
   }
-  for (auto* operands : {&request.inputs, &request.outputs}) {
-    for (auto& operand : *operands) {
-      if (operand) operand->layout = Layout::kPlain;
-    }
-  }
+  lay_out_plain(request);
   const LayOutCaches lay_out_caches = KernelRegistry::instance().lay_out_caches(request.node);
   if (!caches.empty() && lay_out_caches != nullptr) lay_out_caches(request, caches);
 }

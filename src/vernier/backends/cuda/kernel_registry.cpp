@@ -9,6 +9,21 @@
 
 namespace vernier::cuda {
 
+void lay_out_plain(KernelRequest& request) {
+  for (auto* operands : {&request.inputs, &request.outputs}) {
+    for (auto& operand : *operands) {
+      if (operand) operand->layout = Layout::kPlain;
+    }
+  }
+}
+
+void lay_out_image(KernelRequest& request) {
+  const Operand& image = request.in(0);
+  const bool last = image.layout == Layout::kChannelsLast && image.rank() >= 3;
+  lay_out_plain(request);
+  if (last) request.inputs[0]->layout = request.outputs[0]->layout = Layout::kChannelsLast;
+}
+
 const KernelRegistry& KernelRegistry::instance() {
   static const KernelRegistry registry = [] {
     KernelRegistry all;
@@ -19,8 +34,8 @@ const KernelRegistry& KernelRegistry::instance() {
 }
 
 void KernelRegistry::add(const std::string& domain, const std::string& op, MakeCudaKernel make,
-                         bool follows_layouts, LayOutCaches lay_out_caches) {
-  if (!makers_.emplace(std::pair(domain, op), Maker{make, follows_layouts, lay_out_caches}).second)
+                         LayOut lay_out, LayOutCaches lay_out_caches) {
+  if (!makers_.emplace(std::pair(domain, op), Maker{make, lay_out, lay_out_caches}).second)
     throw internal_error("two makers of CUDA kernels for {}", op);
 }
 
@@ -35,9 +50,9 @@ MakeCudaKernel KernelRegistry::find(const Node& node) const {
   return found == nullptr ? nullptr : found->make;
 }
 
-bool KernelRegistry::follows_layouts(const Node& node) const {
+LayOut KernelRegistry::lay_out(const Node& node) const {
   const Maker* found = maker(node);
-  return found != nullptr && found->follows_layouts;
+  return found == nullptr ? lay_out_plain : found->lay_out;
 }
 
 LayOutCaches KernelRegistry::lay_out_caches(const Node& node) const {
@@ -129,7 +144,7 @@ std::unique_ptr<CudaKernel> make_own_kernel(const KernelRequest& request, std::s
     return nullptr;
   }
   const auto is_served = registry.lay_out_caches(request.node) == nullptr ? is_plain : is_plain_or_cache;
-  if (!registry.follows_layouts(request.node) && !all_of(request, is_served)) {
+  if (registry.lay_out(request.node) == lay_out_plain && !all_of(request, is_served)) {
     reason = "its operands are no plain tensors";
     return nullptr;
   }

@@ -9,6 +9,12 @@ namespace vernier::cuda {
 // Makes a kernel, or nothing with `reason` set. Neither a GPU nor a compiler is asked.
 using MakeCudaKernel = std::unique_ptr<CudaKernel> (*)(const KernelRequest& request, std::string& reason);
 
+// Chooses how operands lie, which say where they come from.
+using LayOut = void (*)(KernelRequest& request);
+void lay_out_plain(KernelRequest& request);
+// The first input, where it is an image channels last, and the first output lie so; all else is plain.
+void lay_out_image(KernelRequest& request);
+
 // Lets operands lie in caches that are among the inputs `caches`, as KernelMaker::lay_out_caches of the CPU
 // does.
 using LayOutCaches = void (*)(KernelRequest& request, std::span<const size_t> caches);
@@ -18,11 +24,11 @@ class KernelRegistry {
   static const KernelRegistry& instance();
   // Throws internal_error if the operator has a maker already.
   void add(const std::string& domain, const std::string& op, MakeCudaKernel make,
-           bool follows_layouts = false, LayOutCaches lay_out_caches = nullptr);
+           LayOut lay_out = lay_out_plain, LayOutCaches lay_out_caches = nullptr);
   // Null for operators without a kernel.
   MakeCudaKernel find(const Node& node) const;
-  // Whether its kernels take images as they lie, channels last, too.
-  bool follows_layouts(const Node& node) const;
+  // Another than lay_out_plain for operators whose kernels take images channels last, too.
+  LayOut lay_out(const Node& node) const;
   // Null where its kernels read no caches.
   LayOutCaches lay_out_caches(const Node& node) const;
   std::vector<std::pair<std::string, std::string>> operators() const;
@@ -30,7 +36,7 @@ class KernelRegistry {
  private:
   struct Maker {
     MakeCudaKernel make;
-    bool follows_layouts;
+    LayOut lay_out;
     LayOutCaches lay_out_caches;
   };
   const Maker* maker(const Node& node) const;
@@ -51,7 +57,7 @@ struct KernelLibraries {
 };
 
 // The kernel of a node whose operands are of known sizes, and plain, but for images that lie channels last
-// where a convolution of cuDNN or a pointwise kernel reads them; nothing, with `reason`, where there is none.
+// where a convolution of cuDNN reads them, or KernelRegistry::lay_out has them so; nothing, with `reason`, where there is none.
 // Products and convolutions that a library serves are its.
 std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::string& reason,
                                              const KernelLibraries& libraries = {});

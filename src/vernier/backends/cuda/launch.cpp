@@ -26,6 +26,13 @@ Grid grid_of_blocks(int64_t blocks, int64_t work) {
           static_cast<unsigned>(std::clamp<uint64_t>(threads, kWarp, kThreads))};
 }
 
+int64_t pack_width(int64_t count, ElementType element) {
+  constexpr size_t kBytes = 16;
+  auto width = static_cast<int64_t>(kBytes / element_size(element));
+  while (count % width != 0) width /= 2;
+  return width;
+}
+
 int64_t tile_of(int64_t rows, int64_t columns, int64_t count) {
   constexpr int64_t kEnoughBlocks = 256, kSmallest = 16;
   int64_t tile = 64;

@@ -111,10 +111,10 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
 }  // namespace
 
 void register_attention(KernelRegistry& registry) {
-  registry.add("", "Attention", make<plan_attention>, false, lay_out_attention_caches);
-  registry.add(ops::kInternalDomain, "Attention", make<plan_attention>, false, lay_out_attention_caches);
+  registry.add("", "Attention", make<plan_attention>, lay_out_plain, lay_out_attention_caches);
+  registry.add(ops::kInternalDomain, "Attention", make<plan_attention>, lay_out_plain, lay_out_attention_caches);
   registry.add(ops::kInternalDomain, "Group/attention", make<plan_packed_attention>);
-  registry.add("com.microsoft", "MultiHeadAttention", make<plan_multi_head_attention>, false,
+  registry.add("com.microsoft", "MultiHeadAttention", make<plan_multi_head_attention>, lay_out_plain,
                lay_out_attention_caches);
 }
 

@@ -110,7 +110,7 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
 }  // namespace
 
 void register_group_query_attention(KernelRegistry& registry) {
-  registry.add("com.microsoft", "GroupQueryAttention", make, false, lay_out_attention_caches);
+  registry.add("com.microsoft", "GroupQueryAttention", make, lay_out_plain, lay_out_attention_caches);
 }
 
 }  // namespace vernier::cuda

@@ -14,12 +14,13 @@ namespace {
 
 using P = ConvolutionParameters;
 
-// As many as can be of the channels that lie in 16 bytes.
-int64_t width_of(int64_t channels, ElementType element) {
-  constexpr size_t kBytes = 16;
-  auto width = static_cast<int64_t>(kBytes / element_size(element));
-  while (channels % width != 0) width /= 2;
-  return width;
+// How many neighbouring places a thread makes: several, for which it loads fewer images than each for itself
+// would, where there are threads enough for a GPU all the same.
+int64_t run_of(const P& parameters, int64_t packs) {
+  constexpr int64_t kRun = 4, kEnoughThreads = int64_t{1} << 16;
+  const bool shares = unrolls_taps(parameters) && parameters.dilations[2] == 1 && parameters.strides[2] <= 2 &&
+                      parameters.output[2] >= kRun;
+  return shares && packs / kRun >= kEnoughThreads ? kRun : 1;
 }
 
 std::string number_text(double value) {
@@ -45,7 +46,10 @@ std::unique_ptr<CudaKernel> make_depthwise(const KernelRequest& request, std::st
   set_window(asked->axes, parameters);
   parameters.batch = static_cast<int>(asked->x.sizes[0]);
   parameters.groups = static_cast<int>(asked->x.sizes[1]);
-  const int64_t width = width_of(parameters.groups, asked->element);
+  const int64_t width = pack_width(parameters.groups, asked->element),
+                packs = request.out().size() / width, run = run_of(parameters, packs),
+                runs = (parameters.output[2] + run - 1) / run,
+                threads = packs / parameters.output[2] * runs;
   auto kernel = std::make_unique<CudaKernel>(request, "depthwise");
   kernel->contract = {.computed = ElementType::kFloat,
                       .accumulated = ElementType::kFloat,
@@ -53,11 +57,16 @@ std::unique_ptr<CudaKernel> make_depthwise(const KernelRequest& request, std::st
                       .order = NumericsContract::Order::kSequential};
   const auto [w, bytes] = order_weights(*kernel, request, asked->w_input, WeightOrder::kTapsFirst);
   kernel->scratch_bytes = bytes;
-  kernel->launch(kernel_source("depthwise", {{"T", std::string(device_type(asked->element))},
-                                             {"N", std::to_string(width)},
-                                             {"CUT", asked->relu ? "1" : "0"},
-                                             {"MOST", number_text(asked->most)}}),
-                 grid_over(request.out().size() / width), parameters,
+  Definitions definitions = {{"T", std::string(device_type(asked->element))},
+                             {"N", std::to_string(width)},
+                             {"RUN", std::to_string(run)},
+                             {"INDEX", std::string(index_type(packs))},
+                             {"STRIDE", std::to_string(parameters.strides[2])},
+                             {"DILATION", std::to_string(parameters.dilations[2])},
+                             {"CUT", asked->relu ? "1" : "0"},
+                             {"MOST", number_text(asked->most)}};
+  define_taps(parameters, definitions);
+  kernel->launch(kernel_source("depthwise", definitions), grid_over(threads), parameters,
                  {{&P::x, CudaKernel::input(asked->x_input)}, {&P::w, w}}, {{&P::y, CudaKernel::output()}});
   if (asked->bias_input) kernel->add_pointer(offsetof(P, bias), CudaKernel::input(*asked->bias_input));
   return kernel;

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "vernier/backends/cuda/contractions/weight_order.h"
-#include "vernier/backends/cuda/cudnn/dnn_graph.h"
+#include "vernier/backends/cuda/kernel_registry.h"
 
 namespace vernier::cuda {
 
@@ -113,11 +113,7 @@ std::vector<std::string> library_convolution_tactics(const KernelRequest& reques
 }
 
 bool lay_out_convolution(KernelRequest& request) {
-  for (auto* operands : {&request.inputs, &request.outputs}) {
-    for (auto& operand : *operands) {
-      if (operand) operand->layout = Layout::kPlain;
-    }
-  }
+  lay_out_plain(request);
   std::string reason;
   const auto asked = dnn_convolution(request, reason);
   if (!asked) return false;

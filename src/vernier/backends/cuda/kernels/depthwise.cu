@@ -1,44 +1,73 @@
-// Convolutions of single channels, channels last: a thread makes N neighbouring channels of one place. T is the type in memory; sums
-// run over the taps in order, in f32. Weights lie as [taps, channels]. Where CUT is 1, what is below zero, or above MOST, is cut off.
+// Convolutions of single channels, channels last: a thread makes N neighbouring channels of RUN neighbouring places. T is the type in
+// memory, INDEX what counts packs of results; sums run over the taps in order, in f32. Weights lie as [taps, channels]; TAPS0 to TAPS2
+// are the sides of a window, STRIDE and DILATION those of its last axis. Where CUT is 1, what is below zero, or above MOST, is cut off.
 extern "C" __global__ void run(const ConvolutionParameters p) {
   typedef Pack<T, N> Channels;
-  const int channels = p.groups, packs = channels / N;
-  const i64 places = (i64)p.output[0] * p.output[1] * p.output[2], plane = (i64)p.input[0] * p.input[1] * p.input[2];
-  const i64 total = p.batch * places * packs, step = (i64)gridDim.x * blockDim.x;
-  for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
-    const int first = (int)(i % packs) * N;
-    int rest = (int)(i / packs % places), corner[3];
-    for (int axis = 2; axis >= 0; --axis) {
-      corner[axis] = rest % p.output[axis] * p.strides[axis] - p.pads[axis];
-      rest /= p.output[axis];
-    }
-    const T* x = (const T*)p.x + i / packs / places * plane * channels + first;
-    const T* w = (const T*)p.w + first;
-    f32 sums[N] = {};
-    for (int a = 0; a < p.kernel[0]; ++a) {
-      const int at0 = corner[0] + a * p.dilations[0];
-      for (int b = 0; b < p.kernel[1]; ++b) {
-        const int at1 = corner[1] + b * p.dilations[1];
-        for (int c = 0; c < p.kernel[2]; ++c, w += channels) {
-          const int at2 = corner[2] + c * p.dilations[2];
-          if (at0 < 0 || at1 < 0 || at2 < 0 || at0 >= p.input[0] || at1 >= p.input[1] || at2 >= p.input[2]) continue;
-          const Channels image = *(const Channels*)(x + (((i64)at0 * p.input[1] + at1) * p.input[2] + at2) * channels);
-          const Channels tap = *(const Channels*)w;
+  const int channels = p.groups;
+  const INDEX packs = channels / N, runs = (p.output[2] + RUN - 1) / RUN, rows = (INDEX)p.output[0] * p.output[1];
+  const INDEX total = p.batch * rows * runs * packs, step = (INDEX)gridDim.x * blockDim.x;
+  const i64 plane = (i64)p.input[0] * p.input[1] * p.input[2];
+  for (INDEX i = (INDEX)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
+    const int first = (int)(i % packs) * N, y2 = (int)(i / packs % runs) * RUN;
+    const INDEX row = i / packs / runs;
+    const int y1 = (int)(row % p.output[1]), y0 = (int)(row % rows) / p.output[1];
+    const T* x = (const T*)p.x + (i64)(row / rows) * plane * channels + first;
+    const int corner0 = y0 * p.strides[0] - p.pads[0], corner1 = y1 * p.strides[1] - p.pads[1], corner2 = y2 * STRIDE - p.pads[2];
+    f32 sums[RUN][N] = {};
 #pragma unroll
-          for (int j = 0; j < N; ++j) sums[j] = fmaf(wide(image.at[j]), wide(tap.at[j]), sums[j]);
+    for (int a = 0; a < TAPS0; ++a) {
+      const int at0 = corner0 + a * p.dilations[0];
+#pragma unroll
+      for (int b = 0; b < TAPS1; ++b) {
+        const int at1 = corner1 + b * p.dilations[1];
+        if (at0 < 0 || at1 < 0 || at0 >= p.input[0] || at1 >= p.input[1]) continue;
+        const T* line = x + ((i64)at0 * p.input[1] + at1) * p.input[2] * channels;
+        const T* w = (const T*)p.w + (i64)(a * TAPS1 + b) * TAPS2 * channels + first;
+#if RUN == 1
+#pragma unroll
+        for (int c = 0; c < TAPS2; ++c) {
+          const int at2 = corner2 + c * DILATION;
+          if (at2 < 0 || at2 >= p.input[2]) continue;
+          const Channels image = *(const Channels*)(line + (i64)at2 * channels), tap = *(const Channels*)(w + (i64)c * channels);
+#pragma unroll
+          for (int j = 0; j < N; ++j) sums[0][j] = fmaf(wide(image.at[j]), wide(tap.at[j]), sums[0][j]);
         }
+#else
+        Channels taps[TAPS2];
+#pragma unroll
+        for (int c = 0; c < TAPS2; ++c) taps[c] = *(const Channels*)(w + (i64)c * channels);
+        // Each element of the line meets the taps of all places of the run that it is in the window of.
+#pragma unroll
+        for (int q = 0; q < (RUN - 1) * STRIDE + (TAPS2 - 1) * DILATION + 1; ++q) {
+          const int at2 = corner2 + q;
+          if (at2 < 0 || at2 >= p.input[2]) continue;
+          const Channels image = *(const Channels*)(line + (i64)at2 * channels);
+#pragma unroll
+          for (int r = 0; r < RUN; ++r) {
+            const int c = q - r * STRIDE;
+            if (c < 0 || c % DILATION != 0 || c / DILATION >= TAPS2) continue;
+#pragma unroll
+            for (int j = 0; j < N; ++j) sums[r][j] = fmaf(wide(image.at[j]), wide(taps[c / DILATION].at[j]), sums[r][j]);
+          }
+        }
+#endif
       }
     }
-    Channels y;
+    T* y = (T*)p.y + ((i64)row * p.output[2] + y2) * channels + first;
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
-      f32 sum = sums[j];
-      if (p.bias != nullptr) sum = sum + wide(((const T*)p.bias)[first + j]);
+    for (int r = 0; r < RUN; ++r) {
+      if (y2 + r >= p.output[2]) break;
+      Channels made;
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        f32 sum = sums[r][j];
+        if (p.bias != nullptr) sum = sum + wide(((const T*)p.bias)[first + j]);
 #if CUT
-      sum = minimum(maximum(sum, 0.0f), (f32)MOST);
+        sum = minimum(maximum(sum, 0.0f), (f32)MOST);
 #endif
-      y.at[j] = narrow<T>(sum);
+        made.at[j] = narrow<T>(sum);
+      }
+      *(Channels*)(y + (i64)r * channels) = made;
     }
-    *(Channels*)((T*)p.y + i * N) = y;
   }
 }

@@ -189,7 +189,7 @@ struct PoolParameters {
   const void* x;
   void* y;
   void* indices;
-  i64 planes;
+  i64 planes, channels;  // of each place of a plane: one where images lie plain
   int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3], pads_end[3];
   int column_major;
   double power;

@@ -1,56 +1,74 @@
-// Pools over windows of up to three axes: a thread makes one result. T is the type of elements; KIND says which pool.
+// Pools over windows of up to three axes: a thread makes the results of one window, of N neighbouring channels where they lie last.
+// T is the type of elements, INDEX what counts packs of results; KIND says which pool. TAPS0 to TAPS2 are the sides of the window.
 #define MAXIMUM 0
 #define AVERAGE 1        // of the taps inside the image
 #define PADDED_AVERAGE 2  // of those in the padding, too, as zeros
 #define POWER 3
 extern "C" __global__ void run(const PoolParameters p) {
-  const i64 windows = (i64)p.output[0] * p.output[1] * p.output[2], total = p.planes * windows;
-  const i64 size = (i64)p.input[0] * p.input[1] * p.input[2], step = (i64)gridDim.x * blockDim.x;
-  for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
-    const T* x = (const T*)p.x + i / windows * size;
-    int rest = (int)(i % windows), first[3];
+  typedef Pack<T, N> Channels;
+  const INDEX packs = (INDEX)(p.channels / N), windows = (INDEX)p.output[0] * p.output[1] * p.output[2];
+  const i64 size = (i64)p.input[0] * p.input[1] * p.input[2];
+  const INDEX total = (INDEX)(p.planes * windows * packs), step = (INDEX)gridDim.x * blockDim.x;
+  for (INDEX i = (INDEX)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
+    const INDEX place = i / packs, plane = place / windows;
+    const T* x = (const T*)p.x + (i64)plane * size * p.channels + (i % packs) * N;
+    int rest = (int)(place % windows), first[3];
     for (int axis = 2; axis >= 0; --axis) {
       first[axis] = rest % p.output[axis] * p.strides[axis] - p.pads[axis];
       rest /= p.output[axis];
     }
-    f64 sum = 0;
-    i64 count = 0, best = -1;
-    T largest = LOWEST;
-    for (int a = 0; a < p.kernel[0]; ++a) {
+    Channels y;
+#if KIND == MAXIMUM
+    i64 best = -1;  // where there are indices, N is 1
+    for (int j = 0; j < N; ++j) y.at[j] = LOWEST;
+#else
+    f64 sums[N] = {};
+    int count = 0;
+#endif
+#pragma unroll
+    for (int a = 0; a < TAPS0; ++a) {
       const int at0 = first[0] + a * p.dilations[0];
-      for (int b = 0; b < p.kernel[1]; ++b) {
+#pragma unroll
+      for (int b = 0; b < TAPS1; ++b) {
         const int at1 = first[1] + b * p.dilations[1];
-        for (int c = 0; c < p.kernel[2]; ++c) {
+#pragma unroll
+        for (int c = 0; c < TAPS2; ++c) {
           const int at2 = first[2] + c * p.dilations[2];
-          const bool padded = at0 < p.input[0] + p.pads_end[0] && at1 < p.input[1] + p.pads_end[1] &&
-                              at2 < p.input[2] + p.pads_end[2];
           const bool inside = at0 >= 0 && at1 >= 0 && at2 >= 0 && at0 < p.input[0] && at1 < p.input[1] &&
                               at2 < p.input[2];
-          if (KIND == PADDED_AVERAGE ? padded : inside) ++count;
+#if KIND == PADDED_AVERAGE
+          count += at0 < p.input[0] + p.pads_end[0] && at1 < p.input[1] + p.pads_end[1] && at2 < p.input[2] + p.pads_end[2];
+#elif KIND == AVERAGE
+          count += inside;
+#endif
           if (!inside) continue;
           const i64 at = ((i64)at0 * p.input[1] + at1) * p.input[2] + at2;
+          const Channels taps = *(const Channels*)(x + at * p.channels);
+#pragma unroll
+          for (int j = 0; j < N; ++j) {
+            const auto value = wide(taps.at[j]);
 #if KIND == MAXIMUM
-          const auto value = wide(x[at]), most = wide(largest);
-          if (best < 0 || value > most || (value != value && most == most)) {
-            largest = x[at];
-            best = p.column_major ? ((i64)at2 * p.input[1] + at1) * p.input[0] + at0 : at;
-          }
+            const auto most = wide(y.at[j]);
+            if (value > most || (value != value && most == most) || (INDICES && best < 0)) {
+              y.at[j] = taps.at[j];
+              best = p.column_major ? ((i64)at2 * p.input[1] + at1) * p.input[0] + at0 : at;
+            }
 #elif KIND == POWER
-          const f64 value = (f64)wide(x[at]);
-          sum += p.power == 2 ? value * value : pow(fabs(value), p.power);
+            sums[j] += p.power == 2 ? (f64)value * (f64)value : pow(fabs((f64)value), p.power);
 #else
-          sum += (f64)wide(x[at]);
+            sums[j] += (f64)value;
 #endif
+          }
         }
       }
     }
-#if KIND == MAXIMUM
-    ((T*)p.y)[i] = largest;
-    if (p.indices != nullptr) ((i64*)p.indices)[i] = best < 0 ? 0 : i / windows * size + best;
-#elif KIND == POWER
-    ((T*)p.y)[i] = narrow<T>(p.power == 2 ? sqrt(sum) : pow(sum, 1 / p.power));
-#else
-    ((T*)p.y)[i] = narrow<T>(sum / (f64)count);
+#if KIND == POWER
+    for (int j = 0; j < N; ++j) y.at[j] = narrow<T>(p.power == 2 ? sqrt(sums[j]) : pow(sums[j], 1 / p.power));
+#elif KIND != MAXIMUM
+    for (int j = 0; j < N; ++j) y.at[j] = narrow<T>(sums[j] / (f64)count);
+#elif INDICES
+    ((i64*)p.indices)[i] = best < 0 ? 0 : plane * size + best;
 #endif
+    *(Channels*)((T*)p.y + (i64)i * N) = y;
   }
 }

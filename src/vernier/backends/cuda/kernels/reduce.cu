@@ -1,6 +1,6 @@
 // The Reduce operators. T is the type of elements, ACC of sums, FOLD joins two of them, START is the fold of nothing.
 // TERM(x) is what an element adds, FINISH(sum) what becomes of it; where SHIFTED is 1, TERM may read `shift`, the
-// largest element. A block makes one result, or, where BLOCKS is 0, each thread one.
+// largest element. A block of THREADS makes LANES neighbouring results, or, where LANES is 0, each thread one.
 __device__ inline i64 place(const i64* sizes, const i64* steps, int rank, i64 index) {
   i64 at = 0;
   for (int axis = rank - 1; axis >= 0; --axis) {
@@ -15,25 +15,46 @@ __device__ inline ACC load(const ReduceParameters& p, i64 start, i64 i) {
   return (ACC)wide(((const T*)p.x)[start + place(p.fold_sizes, p.fold_steps, FOLD_RANK, i)]);
 }
 
+#if LANES > 0
+// The fold of one value of each thread that works on the same result, for all of them.
+template <class F> __device__ inline ACC fold_lanes(ACC x, ACC* shared) {
+#if LANES == 1
+  return fold_block<F>(x, shared);
+#else
+  const int thread = threadIdx.x;
+  __syncthreads();
+  shared[thread] = x;
+  for (int half = THREADS / 2; half >= LANES; half /= 2) {
+    __syncthreads();
+    if (thread < half) shared[thread] = F::of(shared[thread], shared[thread + half]);
+  }
+  __syncthreads();
+  return shared[thread % LANES];
+#endif
+}
+#endif
+
 extern "C" __global__ void run(const ReduceParameters p) {
   const ACC count = (ACC)p.length;
   ACC shift = 0;
-#if BLOCKS
-  __shared__ ACC shared[256];
-  for (i64 result = blockIdx.x; result < p.results; result += gridDim.x) {
-    const i64 start = place(p.sizes, p.steps, RANK, result);
+#if LANES > 0
+  __shared__ ACC shared[THREADS];
+  for (i64 first = (i64)blockIdx.x * LANES; first < p.results; first += (i64)gridDim.x * LANES) {
+    const i64 result = first + threadIdx.x % LANES, length = result < p.results ? p.length : 0;
+    const i64 start = place(p.sizes, p.steps, RANK, result < p.results ? result : 0);
 #if SHIFTED
     ACC largest = LOWEST;
-    for (i64 i = threadIdx.x; i < p.length; i += blockDim.x) largest = maximum(largest, load(p, start, i));
-    shift = fold_block<Maximum>(largest, shared);
+    for (i64 i = threadIdx.x / LANES; i < length; i += THREADS / LANES) largest = maximum(largest, load(p, start, i));
+    shift = fold_lanes<Maximum>(largest, shared);
 #endif
     ACC sum = START;
-    for (i64 i = threadIdx.x; i < p.length; i += blockDim.x) {
+#pragma unroll 4
+    for (i64 i = threadIdx.x / LANES; i < length; i += THREADS / LANES) {
       const ACC x = load(p, start, i);
       sum = FOLD::of(sum, (ACC)(TERM(x)));
     }
-    sum = fold_block<FOLD>(sum, shared);
-    if (threadIdx.x == 0) ((T*)p.y)[result] = narrow<T>(FINISH(sum));
+    sum = fold_lanes<FOLD>(sum, shared);
+    if (threadIdx.x < LANES && result < p.results) ((T*)p.y)[result] = narrow<T>(FINISH(sum));
   }
 #else
   const i64 step = (i64)gridDim.x * blockDim.x;

@@ -150,7 +150,7 @@ Kernels make_depth_space(const KernelRequest& request, std::string& reason) {
 void register_moves(KernelRegistry& registry) {
   registry.add("", "Transpose", make_transpose);
   registry.add("", "Slice", make_slice);
-  registry.add("", "Concat", make_concat, false, lay_out_concat_caches);
+  registry.add("", "Concat", make_concat, lay_out_plain, lay_out_concat_caches);
   registry.add("", "Split", make_split);
   registry.add("", "Expand", make_expand);
   registry.add("", "Tile", make_expand);

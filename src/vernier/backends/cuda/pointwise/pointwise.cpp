@@ -120,16 +120,17 @@ void lay_out_pointwise(KernelRequest& request) {
 }
 
 bool is_pointwise(const Node& node) {
-  if (ops::is_group(node) || !KernelRegistry::instance().follows_layouts(node)) return false;
+  if (ops::is_group(node) || KernelRegistry::instance().lay_out(node) != lay_out_pointwise) return false;
   const auto request = pointwise::request_of_some_sizes(node);
   std::string reason;
   return request && make(*request, reason) != nullptr;
 }
 
 void register_pointwise(KernelRegistry& registry) {
-  registry.add("vernier", "Group/pointwise", make, true);
+  registry.add("vernier", "Group/pointwise", make, lay_out_pointwise);
   for (const ops::OpDef& def : ops::OpRegistry::instance().all()) {
-    if ((def.traits & ops::kPointwise) != 0) registry.add(def.domain, def.op, maker_of(def.op), true);
+    if ((def.traits & ops::kPointwise) != 0)
+      registry.add(def.domain, def.op, maker_of(def.op), lay_out_pointwise);
   }
 }
 

@@ -32,7 +32,14 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
   }
   PoolParameters parameters{};
   set_window(ops::pool_axes(node, x.dims), parameters);
-  parameters.planes = x.dims[0] * x.dims[1];
+  const bool channels_last = x.layout == Layout::kChannelsLast, indices = request.wants(1);
+  if (x.layout != request.out().layout || (channels_last && indices)) {
+    reason = "its images lie in different layouts";
+    return nullptr;
+  }
+  parameters.planes = channels_last ? x.dims[0] : x.dims[0] * x.dims[1];
+  parameters.channels = channels_last ? x.dims[1] : 1;
+  const int64_t width = pack_width(parameters.channels, x.element), packs = request.out().size() / width;
   std::string kind = is_max ? "MAXIMUM" : "POWER";
   if (node.op == "AveragePool")
     kind = ops::integer_attribute(node, "count_include_pad") != 0 ? "PADDED_AVERAGE" : "AVERAGE";
@@ -40,18 +47,27 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
   if (node.op == "LpPool") parameters.power = static_cast<double>(node.attribute<int64_t>("p", {}));
   auto kernel = std::make_unique<CudaKernel>(request, "pool");
   if (!is_max) kernel->contract = blocked_contract(ElementType::kDouble, x.element);
-  kernel->launch(
-      kernel_source("pool", {{"T", std::string(type)}, {"KIND", kind}, {"LOWEST", lowest_text(x.element)}}),
-      grid_over(request.out().size()), parameters, {{&PoolParameters::x, CudaKernel::input(0)}},
-      {{&PoolParameters::y, CudaKernel::output()}});
-  if (request.wants(1)) kernel->add_pointer(offsetof(PoolParameters, indices), CudaKernel::output(1));
+  Definitions definitions = {{"T", std::string(type)},
+                             {"KIND", kind},
+                             {"LOWEST", lowest_text(x.element)},
+                             {"N", std::to_string(width)},
+                             {"INDEX", std::string(index_type(packs))},
+                             {"INDICES", indices ? "1" : "0"}};
+  define_taps(parameters, definitions);
+  kernel->launch(kernel_source("pool", definitions), grid_over(packs), parameters,
+                 {{&PoolParameters::x, CudaKernel::input(0)}}, {{&PoolParameters::y, CudaKernel::output()}});
+  if (indices) kernel->add_pointer(offsetof(PoolParameters, indices), CudaKernel::output(1));
   return kernel;
+}
+
+void lay_out(KernelRequest& request) {
+  (request.wants(1) ? lay_out_plain : lay_out_image)(request);
 }
 
 }  // namespace
 
 void register_pool(KernelRegistry& registry) {
-  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) registry.add("", op, make);
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) registry.add("", op, make, lay_out);
 }
 
 }  // namespace vernier::cuda

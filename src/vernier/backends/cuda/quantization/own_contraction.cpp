@@ -64,11 +64,7 @@ bool multiplies_int8(const Node& node) {
 }
 
 void lay_out_int8(KernelRequest& request) {
-  for (auto* operands : {&request.inputs, &request.outputs}) {
-    for (auto& operand : *operands) {
-      if (operand) operand->layout = Layout::kPlain;
-    }
-  }
+  lay_out_plain(request);
   std::string reason;
   const auto asked = int8_contraction(request, reason);
   if (!asked || !asked->convolution) return;
@@ -82,10 +78,11 @@ void lay_out_int8(KernelRequest& request) {
 
 void register_own_contraction(KernelRegistry& registry) {
   for (const char* op : {"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
-    registry.add("", op, make, true);
+    registry.add("", op, make, lay_out_int8);
   for (const char* op : {"QLinearConv", "QGemm", "MatMulIntegerToFloat"})
-    registry.add("com.microsoft", op, make, true);
-  for (const char* kind : {"Group/qconv", "Group/qmatmul"}) registry.add("vernier", kind, make, true);
+    registry.add("com.microsoft", op, make, lay_out_int8);
+  for (const char* kind : {"Group/qconv", "Group/qmatmul"})
+    registry.add("vernier", kind, make, lay_out_int8);
 }
 
 }  // namespace vernier::cuda

@@ -1,11 +1,14 @@
 // The Reduce operators, and the pools that are reductions of whole planes: floats in double, integers in
 // their own type.
+#include <algorithm>
+#include <numeric>
+
 #include "vernier/backends/cuda/kernel_registry.h"
 #include "vernier/backends/cuda/kernels/parameters.h"
 #include "vernier/backends/cuda/launch.h"
+#include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/backends/shared/pointwise/program.h"
 #include "vernier/ops/support/math/reduce_axes.h"
-#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cuda {
 
@@ -74,6 +77,27 @@ std::string end_text(ElementType type, bool lowest) {
                 : fmt::format("((ACC){:#x}ull)", integer_max(type));
 }
 
+// How many results a block makes, or none where each thread makes one. Those that lie next to each other in
+// their sources are read together, as many as leave blocks enough for a GPU.
+int64_t lanes_of(const ReduceParameters& parameters, const Axes& kept, const Axes& folded) {
+  constexpr int64_t kLong = 64, kMany = 65536, kMostLanes = 32, kEnoughBlocks = 256;
+  if (parameters.length < kLong) return 0;
+  if (folded.steps.back() == 1) return 1;
+  if (kept.steps.empty() || kept.steps.back() != 1) return parameters.results < kMany ? 1 : 0;
+  int64_t lanes = kMostLanes;
+  while (lanes > 1 && parameters.results / lanes < kEnoughBlocks) lanes /= 2;
+  return lanes;
+}
+
+// Few blocks are large ones.
+Grid grid_of(const ReduceParameters& parameters, int64_t lanes) {
+  if (lanes == 0) return grid_over(parameters.results);
+  constexpr unsigned kFewBlocks = 128, kMostThreads = 1024;
+  Grid grid = grid_of_blocks((parameters.results + lanes - 1) / lanes, parameters.length * lanes);
+  if (grid.x <= kFewBlocks && parameters.length * lanes >= kMostThreads) grid.threads = kMostThreads;
+  return grid;
+}
+
 std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
   const auto* reduction = std::find_if(std::begin(kReductions), std::end(kReductions),
@@ -84,9 +108,13 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
     reason = reduced ? "no such reduction of its type" : "the axes are known only when it runs";
     return nullptr;
   }
+  // In the order in which they lie.
+  std::vector<size_t> axes(x.dims.size());
+  std::iota(axes.begin(), axes.end(), size_t{0});
+  if (x.layout == Layout::kChannelsLast) std::rotate(axes.begin() + 1, axes.begin() + 2, axes.end());
   Axes kept, folded;
-  const auto steps = ops::strides_of(x.dims);
-  for (size_t i = 0; i < x.dims.size(); ++i) ((*reduced)[i] ? folded : kept).add(x.dims[i], steps[i]);
+  const auto steps = element_steps(x);
+  for (const size_t i : axes) ((*reduced)[i] ? folded : kept).add(x.dims[i], steps[i]);
   if (kept.sizes.size() > kMaxRank || folded.sizes.size() > kMaxRank) {
     reason = "it has too many axes";
     return nullptr;
@@ -98,8 +126,8 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
   std::copy(kept.steps.begin(), kept.steps.end(), parameters.steps);
   std::copy(folded.sizes.begin(), folded.sizes.end(), parameters.fold_sizes);
   std::copy(folded.steps.begin(), folded.steps.end(), parameters.fold_steps);
-  constexpr int64_t kLong = 64, kMany = 65536;
-  const bool blocks = parameters.length >= kLong && (parameters.results < kMany || folded.steps.back() == 1);
+  const int64_t lanes = lanes_of(parameters, kept, folded);
+  const Grid grid = grid_of(parameters, lanes);
   const ElementType computed = real ? ElementType::kDouble : x.element;
   const bool shifted = request.node.op == "ReduceLogSumExp";
   auto kernel = std::make_unique<CudaKernel>(request, "reduce");
@@ -114,19 +142,31 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
                                {"TERM(x)", reduction->term},
                                {"FINISH(s)", reduction->finish},
                                {"SHIFTED", shifted ? "1" : "0"},
-                               {"BLOCKS", blocks ? "1" : "0"},
+                               {"LANES", std::to_string(lanes)},
+                               {"THREADS", std::to_string(grid.threads)},
                                {"RANK", std::to_string(kept.sizes.size())},
                                {"FOLD_RANK", std::to_string(folded.sizes.size())}}),
-      blocks ? grid_of_blocks(parameters.results, parameters.length) : grid_over(parameters.results),
-      parameters, {{&ReduceParameters::x, CudaKernel::input(0)}},
+      grid, parameters, {{&ReduceParameters::x, CudaKernel::input(0)}},
       {{&ReduceParameters::y, CudaKernel::output()}});
   return kernel;
+}
+
+// Results are written in the order in which their sources lie: an image stays one, or becomes the results of
+// each channel.
+void lay_out(KernelRequest& request) {
+  const auto reduced = reduced_axes(request);
+  const bool by_channel = reduced && reduced->size() >= 3 && !(*reduced)[0] && !(*reduced)[1] &&
+                          std::find(reduced->begin() + 2, reduced->end(), false) == reduced->end();
+  const bool is_image = request.in(0).rank() == request.out().rank();
+  if (!reduced || !(is_image || by_channel)) return lay_out_plain(request);
+  lay_out_image(request);
+  if (!is_image) request.outputs[0]->layout = Layout::kPlain;
 }
 
 }  // namespace
 
 void register_reduce(KernelRegistry& registry) {
-  for (const Reduction& each : kReductions) registry.add("", std::string(each.op), make);
+  for (const Reduction& each : kReductions) registry.add("", std::string(each.op), make, lay_out);
 }
 
 }  // namespace vernier::cuda
