@@ -48,6 +48,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"%a: bf16[1,5], %b: bf16[5,7], %c: bf16[1,7]", "%y: bf16[1,7] = Gemm(%a, %b, %c)"},
         Case{"%x: f16[1,2,2,3]", "%y: f16[1,1,2,2] = Conv(%x, %w)",
              "const %w = f16[1,2,1,2] hex\"0000003c00400042\""},
+        // Few channels of constant weights: they get more in the library's layout.
+        Case{"%x: f16[2,2,5], %b: f16[1]", "%y: f16[2,1,4] = Conv(%x, %w, %b)",
+             "const %w = f16[1,2,2] hex\"0000003c00400042\""},
         Case{kImage + ", %b: f16[6], %r: f16[2,6,7,6]",
              kBody,
              "",

@@ -115,6 +115,7 @@ TEST_F(CudnnTest, WhatFollowsIsAddedAndCutInTheOrderOfTheLibrary) {
   EXPECT_FALSE(group(inputs, {conv, "%s: f16[2,6,7,6] = Relu(%c)", "%y: f16[2,6,7,6] = Add(%s, %r)"}));
   EXPECT_THAT(reason_, HasSubstr("no part of its kernel"));
   EXPECT_FALSE(group(inputs, {conv, "%y: f16[2,6,7,6] = Sigmoid(%c)"}));
+  EXPECT_FALSE(group(inputs, {conv, "%s: f16[2,6,7,6] = Swish(%c)", "%y: f16[2,6,7,6] = Relu(%s)"}));
   EXPECT_FALSE(group(kImage + ", %r: f16[6,1,1]",
                      {"%c: f16[2,6,7,6] = Conv(%x, %w)", "%y: f16[2,6,7,6] = Add(%c, %r)"}));
   // No plan cuts what nothing was added to.
@@ -155,6 +156,12 @@ TEST_F(CudnnTest, GroupsAreMadeOfWhatThereArePlansFor) {
   EXPECT_THAT(follows("%x: f16[2,6,9,8], %w: f16[6,1,3,3]",
                       {"%c: f16[2,6,7,6] = Conv(%x, %w) {group=6}", clip}, bounds),
               ElementsAre(true));
+  // What only our own kernel computes.
+  const std::string swish = "%y: f16[2,6,7,6] = Swish(%c)";
+  EXPECT_THAT(follows(kImage, {conv, swish}), ElementsAre(false));
+  EXPECT_THAT(follows("%x: f16[2,6,9,8], %w: f16[6,1,3,3]",
+                      {"%c: f16[2,6,7,6] = Conv(%x, %w) {group=6}", swish}),
+              ElementsAre(true));
 }
 
 TEST_F(CudnnTest, TheFirstEngineThatKeepsToTheContractIsTaken) {
@@ -194,6 +201,16 @@ TEST_F(CudnnTest, EnginesThatKeepToTheContractAreTactics) {
   EXPECT_EQ(software_cudnn().planned.back(), 2U);
   asked.tactic = "cudnn:engine77,configuration0";
   EXPECT_EQ(make_library_convolution(asked, dnn.cudnn, reason_), nullptr);
+}
+
+TEST_F(CudnnTest, NoPlanIsAskedForWhatOurOwnKernelComputes) {
+  OpenedCudnn dnn(driver_, {{kUnits}});
+  const KernelRequest both =
+      request(one_group("%x: f16[2,6,9,8], %w: f16[6,1,3,3]",
+                        {"%c: f16[2,6,7,6] = Conv(%x, %w) {group=6}", "%y: f16[2,6,7,6] = Swish(%c)"}, "conv"));
+  EXPECT_EQ(make_library_convolution(both, dnn.cudnn, reason_), nullptr);
+  EXPECT_THAT(reason_, HasSubstr("no plan of cuDNN"));
+  EXPECT_TRUE(library_convolution_tactics(both, dnn.cudnn).empty());
 }
 
 // Each first way may keep sums in working memory; where it keeps them rounded, integers show it.

@@ -328,6 +328,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"%x: f16[16,1024,8,37], %w: f16[1024,1,3,3]",
                          "%y: f16[16,1024,8,18] = Conv(%x, %w) {group=1024, strides=ints[1, 2], pads=ints[1, 0, 1, 0]}"},
                     Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = Relu(%c)"}, "conv"},
+                    Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = HardSwish(%c)"}, "conv"},
+                    Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = Swish(%c) {alpha = float 1.5}"}, "conv"},
+                    // Rows of the image end within a tile, and channels fill several.
+                    Case{"%x: bf16[1,160,11,13], %w: bf16[160,1,5,5], %b: bf16[160]",
+                         "%y: bf16[1,160,11,13] = Conv(%x, %w, %b) {group=160, pads=ints[2, 2, 2, 2]}"},
                     Case{kEight,
                          kWindows,
                          "const %l = f16[] hex\"0000\"\nconst %h = f16[] hex\"0046\"",

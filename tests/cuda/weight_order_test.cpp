@@ -19,6 +19,7 @@ TEST(WeightOrderTest, FormsGiveTheConstantBack) {
   for (const ElementType element : {ElementType::kFloat16, ElementType::kFloat}) {
     for (const auto& [order, dims] : {Case{WeightOrder::kChannelsLast, {3, 4, 2, 5}},
                                       {WeightOrder::kChannelsLast, {3, 4, 5}},
+                                      {WeightOrder::kChannelsLastOfEight, {2, 3, 2, 5}},
                                       {WeightOrder::kTapsFirst, {6, 1, 3, 3}},
                                       {WeightOrder::kTransposed, {5, 7}}}) {
       std::vector<double> values;
@@ -36,7 +37,7 @@ TEST(WeightOrderTest, FormsGiveTheConstantBack) {
       const auto& [key, form] = *forms.begin();
       EXPECT_TRUE(holds_weights(key.second));
       const auto content = form->content();
-      EXPECT_NE(std::memcmp(content.data(), constant.raw(), content.size()), 0);
+      EXPECT_NE(std::memcmp(content.data(), constant.raw(), constant.byte_size()), 0);
       const auto back = unpack_weights(key.second, content, element, dims);
       ASSERT_TRUE(back);
       EXPECT_TRUE(back->identical(constant));

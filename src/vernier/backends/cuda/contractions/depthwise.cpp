@@ -1,5 +1,6 @@
 #include "vernier/backends/cuda/contractions/depthwise.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "vernier/backends/cuda/contractions/weight_order.h"
@@ -14,23 +15,52 @@ namespace {
 
 using P = ConvolutionParameters;
 
-// How many neighbouring places a thread makes: several, for which it loads fewer images than each for itself
-// would, where there are threads enough for a GPU all the same.
-int64_t run_of(const P& parameters, int64_t packs) {
-  constexpr int64_t kRun = 4, kEnoughThreads = int64_t{1} << 16;
-  const bool shares = unrolls_taps(parameters) && parameters.dilations[2] == 1 && parameters.strides[2] <= 2 &&
-                      parameters.output[2] >= kRun;
-  return shares && packs / kRun >= kEnoughThreads ? kRun : 1;
-}
-
 std::string number_text(double value) {
   return fmt::format("of_bits({:#x}ull)", std::bit_cast<uint64_t>(value));
+}
+
+// How threads share the work: each makes `run` places of `width` channels; a block makes tiles of that.
+struct Tile {
+  int64_t width, run, packs, runs, rows;
+  int64_t threads() const { return packs * runs * rows; }
+};
+
+int64_t power_of_two_over(int64_t count) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count)));
+}
+
+Tile tile_of(const P& parameters, ElementType element, int64_t results) {
+  constexpr int64_t kRun = 4, kEnoughThreads = int64_t{1} << 16, kNarrowest = 2, kLine = 128, kRows = 8,
+                    kFewThreads = 64;
+  Tile tile{pack_width(parameters.groups, element), 1, 1, 1, 1};
+  // A thread loads less for places in a row than one for each would, where there are threads enough for a GPU
+  // all the same.
+  const bool shares = unrolls_taps(parameters) && parameters.dilations[2] == 1 && parameters.strides[2] <= 2 &&
+                      parameters.output[2] >= kRun;
+  if (shares && results / tile.width / kRun >= kEnoughThreads) tile.run = kRun;
+  while (tile.width > kNarrowest && results / tile.width / tile.run < kEnoughThreads) tile.width /= 2;
+  const int64_t most = results / tile.width / tile.run < kEnoughThreads ? kFewThreads : int64_t{kThreads};
+  const int64_t in_line = kLine / (tile.width * static_cast<int64_t>(element_size(element)));
+  while (tile.packs < in_line && parameters.groups / tile.width % (tile.packs * 2) == 0) tile.packs *= 2;
+  tile.rows = std::min({kRows, power_of_two_over(parameters.output[1]), most / tile.packs});
+  tile.runs = std::min(power_of_two_over((parameters.output[2] + tile.run - 1) / tile.run),
+                       most / (tile.packs * tile.rows));
+  return tile;
+}
+
+// Writes what becomes of a sum.
+std::string finish_text(const DnnConvolution& asked) {
+  if (asked.relu) return fmt::format("minimum(maximum(x, 0.0f), (f32){})", number_text(asked.most));
+  if (!asked.activation) return "x";
+  return asked.activation->kind == PostOp::Kind::kHardSwish
+             ? "op_HardSwish(x)"
+             : fmt::format("op_Swish16(x, (f32){})", number_text(asked.activation->alpha));
 }
 
 bool is_served(const DnnConvolution& asked) {
   const int64_t channels = asked.x.sizes[1];
   return asked.channels_last && asked.w.sizes[1] == 1 && asked.w.sizes[0] == channels && channels > 1 &&
-         !asked.residual_input;
+         !asked.residual_input && !asked.pads_channels;
 }
 
 }  // namespace
@@ -46,27 +76,38 @@ std::unique_ptr<CudaKernel> make_depthwise(const KernelRequest& request, std::st
   set_window(asked->axes, parameters);
   parameters.batch = static_cast<int>(asked->x.sizes[0]);
   parameters.groups = static_cast<int>(asked->x.sizes[1]);
-  const int64_t width = pack_width(parameters.groups, asked->element),
-                packs = request.out().size() / width, run = run_of(parameters, packs),
-                runs = (parameters.output[2] + run - 1) / run,
-                threads = packs / parameters.output[2] * runs;
+  const Tile tile = tile_of(parameters, asked->element, request.out().size());
+  const int64_t threads = parameters.batch * parameters.output[0] *
+                          tiles_of(parameters.output[1], tile.rows) *
+                          tiles_of(parameters.output[2], tile.run * tile.runs) *
+                          (parameters.groups / (tile.width * tile.packs)) * tile.threads();
   auto kernel = std::make_unique<CudaKernel>(request, "depthwise");
   kernel->contract = {.computed = ElementType::kFloat,
                       .accumulated = ElementType::kFloat,
                       .stored = asked->element,
-                      .order = NumericsContract::Order::kSequential};
+                      .order = NumericsContract::Order::kSequential,
+                      .approximate = asked->activation && asked->activation->kind == PostOp::Kind::kSwish};
   const auto [w, bytes] = order_weights(*kernel, request, asked->w_input, WeightOrder::kTapsFirst);
   kernel->scratch_bytes = bytes;
   Definitions definitions = {{"T", std::string(device_type(asked->element))},
-                             {"N", std::to_string(width)},
-                             {"RUN", std::to_string(run)},
-                             {"INDEX", std::string(index_type(packs))},
+                             {"N", std::to_string(tile.width)},
+                             {"RUN", std::to_string(tile.run)},
+                             {"PACKS", std::to_string(tile.packs)},
+                             {"RUNS", std::to_string(tile.runs)},
+                             {"ROWS", std::to_string(tile.rows)},
+                             {"THREADS", std::to_string(tile.threads())},
+                             {"INDEX", std::string(index_type(threads))},
                              {"STRIDE", std::to_string(parameters.strides[2])},
                              {"DILATION", std::to_string(parameters.dilations[2])},
-                             {"CUT", asked->relu ? "1" : "0"},
-                             {"MOST", number_text(asked->most)}};
+                             {"FINISH(x)", finish_text(*asked)}};
   define_taps(parameters, definitions);
-  kernel->launch(kernel_source("depthwise", definitions), grid_over(threads), parameters,
+  Grid grid = grid_over(threads);
+  if (tile.threads() < kThreads) {
+    grid = grid_of_blocks(threads / tile.threads(), tile.threads());
+    grid.threads = static_cast<unsigned>(tile.threads());
+  }
+  const auto before = asked->activation ? std::vector<std::string>{"functions"} : std::vector<std::string>{};
+  kernel->launch(kernel_source("depthwise", definitions, before), grid, parameters,
                  {{&P::x, CudaKernel::input(asked->x_input)}, {&P::w, w}}, {{&P::y, CudaKernel::output()}});
   if (asked->bias_input) kernel->add_pointer(offsetof(P, bias), CudaKernel::input(*asked->bias_input));
   return kernel;

@@ -11,11 +11,21 @@ namespace vernier::cuda {
 
 namespace {
 
-constexpr std::array<std::pair<WeightOrder, const char*>, 3> kForms = {{
+constexpr std::array<std::pair<WeightOrder, const char*>, 4> kForms = {{
     {WeightOrder::kChannelsLast, "cuda:channels-last"},
+    {WeightOrder::kChannelsLastOfEight, "cuda:channels-last-of-8"},
     {WeightOrder::kTapsFirst, "cuda:taps-first"},
     {WeightOrder::kTransposed, "cuda:transposed"},
 }};
+
+constexpr int64_t kEight = 8;
+
+// Of the weights in the order.
+size_t bytes_of(WeightOrder order, const Dims& dims, size_t width) {
+  const int64_t elements = element_count(dims);
+  const bool pads = order == WeightOrder::kChannelsLastOfEight;
+  return static_cast<size_t>(pads ? elements / dims.at(1) * kEight : elements) * width;
+}
 
 // Always three axes, in the order of the target.
 CopyBox box_of(WeightOrder order, const Dims& dims, size_t width) {
@@ -23,6 +33,8 @@ CopyBox box_of(WeightOrder order, const Dims& dims, size_t width) {
   switch (order) {
     case WeightOrder::kChannelsLast:
       return {width, {{first, second * taps, second * taps}, {taps, 1, second}, {second, taps, 1}}};
+    case WeightOrder::kChannelsLastOfEight:
+      return {width, {{first, second * taps, kEight * taps}, {taps, 1, kEight}, {second, taps, 1}}};
     case WeightOrder::kTapsFirst: return {width, {{1, 0, 0}, {taps, 1, first}, {first, taps, 1}}};
     case WeightOrder::kTransposed: return {width, {{1, 0, 0}, {second, 1, first}, {first, second, 1}}};
   }
@@ -63,15 +75,17 @@ const WeightOrder* order_of(const std::string& form) {
 OrderedWeights order_weights(CudaKernel& kernel, const KernelRequest& request, size_t input,
                              WeightOrder order) {
   const Operand& w = request.in(input);
-  const size_t width = element_size(w.element), bytes = static_cast<size_t>(w.size()) * width;
+  const size_t width = element_size(w.element), bytes = bytes_of(order, w.dims, width);
   const CopyBox box = box_of(order, w.dims, width);
   if (w.constant != nullptr) {
     const char* form = kForms[static_cast<size_t>(order)].second;
     return {
-        kernel.constant(request.pack(*w.constant, form, bytes, [box, source = *w.constant](std::byte* to) {
+        kernel.constant(request.pack(*w.constant, form, bytes, [=, source = *w.constant](std::byte* to) {
+          std::memset(to, 0, bytes);
           copy_on_host(box, static_cast<const std::byte*>(source.raw()), to);
         }))};
   }
+  if (order == WeightOrder::kChannelsLastOfEight) throw internal_error("only constants have eight channels");
   std::string reason;
   if (!add_copy(kernel, box, CudaKernel::input(input), CudaKernel::scratch(), reason))
     throw internal_error("three axes cannot be copied: {}", reason);
@@ -87,7 +101,8 @@ std::optional<Tensor> unpack_weights(const std::string& form, std::span<const st
   const WeightOrder* order = order_of(form);
   const size_t width = element_size(element);
   if (order == nullptr || dims.size() < 2 || (width != 2 && width != 4)) return std::nullopt;
-  if (packed.size() != static_cast<size_t>(element_count(dims)) * width) return std::nullopt;
+  if (dims[1] == 0 || packed.size() != bytes_of(*order, dims, width)) return std::nullopt;
+  if (*order == WeightOrder::kChannelsLastOfEight && dims[1] >= kEight) return std::nullopt;
   if (*order == WeightOrder::kTapsFirst && dims[1] != 1) return std::nullopt;
   if (*order == WeightOrder::kTransposed && dims.size() != 2) return std::nullopt;
   CopyBox box = box_of(*order, dims, width);

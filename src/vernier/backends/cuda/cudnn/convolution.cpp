@@ -4,6 +4,8 @@
 
 #include "vernier/backends/cuda/contractions/weight_order.h"
 #include "vernier/backends/cuda/kernel_registry.h"
+#include "vernier/backends/cuda/kernels/parameters.h"
+#include "vernier/backends/cuda/launch.h"
 
 namespace vernier::cuda {
 
@@ -28,12 +30,13 @@ class DnnKernel : public CudaKernel {
   };
 
   void bind(DnnId id, const Place& place);
+  Place image(const DnnConvolution& asked);
   Place weights(const KernelRequest& request, const DnnConvolution& asked);
 
   Cudnn& library_;
   std::shared_ptr<const DnnPlan> plan_;
   std::vector<Bound> bound_;
-  size_t own_scratch_ = 0;  // bytes before the workspace of the plan
+  Place workspace_;
 };
 
 DnnKernel::DnnKernel(const KernelRequest& request, const DnnConvolution& asked, Cudnn& library,
@@ -41,15 +44,15 @@ DnnKernel::DnnKernel(const KernelRequest& request, const DnnConvolution& asked, 
     : CudaKernel(request, "convolution"), library_(library), plan_(std::move(plan)) {
   name = request.node.op == "Gemm" ? "cudnn:product" : asked.tf32 ? "cudnn:tf32" : "cudnn:convolution";
   contract = library_contract(asked.element, asked.tf32);
-  bind(DnnId::kX, input(asked.x_input));
   bind(DnnId::kW, weights(request, asked));
+  bind(DnnId::kX, asked.pads_channels ? image(asked) : input(asked.x_input));
   if (asked.residual_input) bind(DnnId::kResidual, input(*asked.residual_input));
   if (asked.bias_input)
     bind(DnnId::kBias, input(*asked.bias_input));
   else if (asked.adds_zeros)
     bind(DnnId::kBias, constant(std::vector<std::byte>(bytes_of(asked.bias, asked.element))));
   bind(DnnId::kY, output());
-  scratch_bytes = own_scratch_ + plan_->working_bytes();
+  workspace_ = more_scratch(plan_->working_bytes());
 }
 
 void DnnKernel::bind(DnnId id, const Place& place) {
@@ -57,26 +60,40 @@ void DnnKernel::bind(DnnId id, const Place& place) {
   note(place);
 }
 
+CudaKernel::Place DnnKernel::image(const DnnConvolution& asked) {
+  const Place padded = more_scratch(bytes_of(asked.x, asked.element));
+  const Dims& sizes = asked.x.sizes;
+  CopyParameters parameters{};
+  parameters.count = element_count(sizes) / sizes[1];
+  parameters.sizes[0] = parameters.count / sizes[0];
+  launch(kernel_source("pad_channels", {{"CHANNELS", std::to_string(asked.image_channels)},
+                                        {"INDEX", std::string(index_type(parameters.count))}}),
+         grid_over(parameters.count), parameters, {{&CopyParameters::from, input(asked.x_input)}},
+         {{&CopyParameters::to, padded}});
+  return padded;
+}
+
 CudaKernel::Place DnnKernel::weights(const KernelRequest& request, const DnnConvolution& asked) {
   const int64_t channels = asked.w.sizes[1];
   const bool has_taps = element_count(asked.w.sizes) != asked.w.sizes[0] * channels;
-  if (!asked.turns_weights && (!asked.channels_last || channels == 1 || !has_taps))
+  if (!asked.pads_channels && !asked.turns_weights && (!asked.channels_last || channels == 1 || !has_taps))
     return input(asked.w_input);
-  const auto [place, bytes] =
-      order_weights(*this, request, asked.w_input,
-                    asked.turns_weights ? WeightOrder::kTransposed : WeightOrder::kChannelsLast);
-  own_scratch_ = bytes;
+  const WeightOrder order = asked.pads_channels   ? WeightOrder::kChannelsLastOfEight
+                            : asked.turns_weights ? WeightOrder::kTransposed
+                                                  : WeightOrder::kChannelsLast;
+  const auto [place, bytes] = order_weights(*this, request, asked.w_input, order);
+  scratch_bytes = bytes;
   return place;
 }
 
 void DnnKernel::run(const KernelArguments& arguments) const {
-  CudaKernel::run(arguments);  // the copy of the weights
+  CudaKernel::run(arguments);  // copies of weights and images
   auto* stream = dynamic_cast<CudaStream*>(arguments.stream);
   if (stream == nullptr) throw internal_error("'{}' runs on streams of its device only", name);
   std::array<DnnOperand, Cudnn::kMostOperands> operands{};
   for (size_t i = 0; i < bound_.size(); ++i)
     operands.at(i) = {bound_[i].id, address(bound_[i].place, arguments, *stream)};
-  library_.run(*plan_, std::span(operands.data(), bound_.size()), arguments.scratch + own_scratch_,
+  library_.run(*plan_, std::span(operands.data(), bound_.size()), address(workspace_, arguments, *stream),
                *stream, name);
 }
 
@@ -89,12 +106,20 @@ void DnnKernel::add_payloads(Payloads& to) const {
   }
 }
 
+std::optional<DnnConvolution> served(const KernelRequest& request, Cudnn& library, std::string& reason) {
+  auto asked = dnn_convolution(request, reason);
+  if (!asked || !library.serves(reason)) return std::nullopt;
+  if (!asked->activation) return asked;
+  reason = "no plan of cuDNN computes what follows the convolution";
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::unique_ptr<CudaKernel> make_library_convolution(const KernelRequest& request, Cudnn& library,
                                                      std::string& reason) {
-  auto asked = dnn_convolution(request, reason);
-  if (!asked || !library.serves(reason)) return nullptr;
+  auto asked = served(request, library, reason);
+  if (!asked) return nullptr;
   auto plan = library.plan(*asked, request.tactic, reason);
   if (plan == nullptr && std::exchange(asked->tf32, false))
     plan = library.plan(*asked, request.tactic, reason);
@@ -103,8 +128,8 @@ std::unique_ptr<CudaKernel> make_library_convolution(const KernelRequest& reques
 
 std::vector<std::string> library_convolution_tactics(const KernelRequest& request, Cudnn& library) {
   std::string reason;
-  auto asked = dnn_convolution(request, reason);
-  if (!asked || !library.serves(reason)) return {};
+  auto asked = served(request, library, reason);
+  if (!asked) return {};
   std::vector<std::string> names = library.tactics(*asked);
   if (!std::exchange(asked->tf32, false)) return names;
   const auto strict = library.tactics(*asked);
@@ -119,7 +144,7 @@ bool lay_out_convolution(KernelRequest& request) {
   if (!asked) return false;
   const bool by_matrix_units = asked->element != ElementType::kFloat || asked->tf32;
   if (!by_matrix_units || request.node.op == "Gemm") return true;
-  request.inputs[asked->x_input]->layout = Layout::kChannelsLast;
+  if (!has_few_channels(request, *asked)) request.inputs[asked->x_input]->layout = Layout::kChannelsLast;
   if (asked->residual_input) request.inputs[*asked->residual_input]->layout = Layout::kChannelsLast;
   request.outputs[0]->layout = Layout::kChannelsLast;
   return true;

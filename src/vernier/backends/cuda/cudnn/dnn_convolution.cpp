@@ -1,7 +1,6 @@
 #include "vernier/backends/cuda/cudnn/dnn_convolution.h"
 
 #include "vernier/backends/cuda/movement/strided_copy.h"
-#include "vernier/backends/shared/epilogue.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/support/math/gemm_layout.h"
@@ -40,7 +39,10 @@ bool set_post_ops(const KernelRequest& request, const Fused& fused, DnnConvoluti
                       request.in(static_cast<size_t>(post.operand)).dims == request.out().dims;
     const bool cuts = !asked.relu && ((post.kind == PostOp::Kind::kRelu && post.alpha == 0) ||
                                       (post.kind == PostOp::Kind::kClip && post.alpha == 0));
-    if (!adds && !cuts) {
+    const bool activates = !asked.relu && !asked.activation && !asked.residual_input &&
+                           (post.kind == PostOp::Kind::kSwish || post.kind == PostOp::Kind::kHardSwish);
+    if (activates) asked.activation = post;
+    if ((!adds && !cuts && !activates) || (asked.activation && !activates)) {
       reason = "what follows the convolution is no part of its kernel";
       return false;
     }
@@ -54,13 +56,15 @@ bool set_post_ops(const KernelRequest& request, const Fused& fused, DnnConvoluti
 bool lie_alike(const KernelRequest& request, const DnnConvolution& asked) {
   const Layout layout = request.out().layout;
   return (layout == Layout::kPlain || layout == Layout::kChannelsLast) &&
-         request.in(asked.x_input).layout == layout && request.in(asked.w_input).layout == Layout::kPlain &&
+         (request.in(asked.x_input).layout == layout || asked.pads_channels) && request.in(asked.w_input).layout == Layout::kPlain &&
          (!asked.residual_input || request.in(*asked.residual_input).layout == layout);
 }
 
 std::optional<DnnConvolution> of_convolution(const KernelRequest& request, const Fused& fused,
                                              DnnConvolution asked, std::string& reason) {
   if (!set_post_ops(request, fused, asked, reason)) return std::nullopt;
+  asked.pads_channels = request.in(asked.x_input).layout == Layout::kPlain &&
+                        request.out().layout == Layout::kChannelsLast && has_few_channels(request, asked);
   if (!lie_alike(request, asked)) {
     reason = "its images lie in different layouts";
     return std::nullopt;
@@ -69,8 +73,11 @@ std::optional<DnnConvolution> of_convolution(const KernelRequest& request, const
   asked.channels_last = y.layout == Layout::kChannelsLast;
   asked.axes = ops::Convolution::of(*fused.anchor, x.dims, w.dims).axes;
   if (asked.axes.size() == 1) asked.axes.insert(asked.axes.begin(), ops::WindowAxis{});
-  asked.x = tensor(x.dims, asked.channels_last);
-  asked.w = tensor(w.dims, asked.channels_last);
+  asked.image_channels = x.dims[1];
+  Dims image = x.dims, filters = w.dims;
+  if (asked.pads_channels) image[1] = filters[1] = kPaddedChannels;
+  asked.x = tensor(std::move(image), asked.channels_last);
+  asked.w = tensor(std::move(filters), asked.channels_last);
   asked.y = tensor(y.dims, asked.channels_last);
   std::vector<int64_t> by_channel(y.dims.size(), 1);
   by_channel[1] = y.dims[1];
@@ -124,6 +131,12 @@ std::optional<DnnConvolution> dnn_convolution(const KernelRequest& request, std:
   return convolves ? of_convolution(request, *fused, asked, reason) : of_product(request, asked, reason);
 }
 
+bool has_few_channels(const KernelRequest& request, const DnnConvolution& asked) {
+  const Operand &x = request.in(asked.x_input), &w = request.in(asked.w_input);
+  return asked.element != ElementType::kFloat && request.node.op != "Gemm" && x.rank() >= 3 &&
+         x.dims[1] < kPaddedChannels && w.dims[1] == x.dims[1] && w.constant != nullptr;
+}
+
 std::string text_of(const DnnConvolution& asked) {
   std::string text =
       fmt::format("{} x {} {} w {} y {}", element_type_short_name(asked.element), dims_text(asked.x.sizes),
@@ -134,6 +147,16 @@ std::string text_of(const DnnConvolution& asked) {
                             asked.residual_input.has_value(), asked.relu, asked.most,
                             asked.tf32 ? " tf32" : "");
 }
+
+namespace {
+
+bool is_depthwise_in_16_bits(const Node& anchor) {
+  const TensorType &x = anchor.input(0)->type.tensor, &w = anchor.input(1)->type.tensor;
+  return element_size(x.element) == 2 && w.shape && w.shape->size() >= 3 && (*w.shape)[1].constant() == 1 &&
+         ops::integer_attribute(anchor, "group") > 1;
+}
+
+}  // namespace
 
 bool can_follow_convolution(const Node& anchor, const Node& next, const Value& chain) {
   if (anchor.op != "Conv" || !next.domain.empty() || next.inputs.empty()) return false;
@@ -148,6 +171,8 @@ bool can_follow_convolution(const Node& anchor, const Node& next, const Value& c
   }
   if (before == nullptr || (!is_behind_anchor && before->op != "Add")) return false;
   if (next.op == "Relu") return true;
+  if (is_depthwise_in_16_bits(anchor) && is_behind_anchor && (next.op == "Swish" || next.op == "HardSwish"))
+    return true;
   // From zero to a bound: only plans for any convolution cut so, which are fast for those of single channels.
   if (next.op != "Clip" || next.input(0) != &chain || ops::integer_attribute(anchor, "group") == 1)
     return false;

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "vernier/backends/shared/epilogue.h"
 #include "vernier/exec/backend.h"
 #include "vernier/ops/support/nn/window.h"
 
@@ -30,7 +31,18 @@ struct DnnConvolution {
   bool adds_zeros = false;  // as the bias that is not there: no plan adds or cuts without one
   bool relu = false;
   double most = HUGE_VAL;  // what the relu cuts off
+  // What our own convolutions of single channels compute behind the sum, and no plan does.
+  std::optional<PostOp> activation;
+  // The image lies plain, and the result channels last: the kernel lays it out, with as many channels as
+  // `x` says, of which the last are zeros, as those of the weights.
+  bool pads_channels = false;
+  int64_t image_channels = 0;  // of the request's image
 };
+
+// Whether the image has so few channels, in 16 bits, that the kernel gives it more: matrix units take
+// kPaddedChannels at a time.
+inline constexpr int64_t kPaddedChannels = 8;
+bool has_few_channels(const KernelRequest& request, const DnnConvolution& asked);
 
 // Writes all that a plan depends on: the same text has the same plan.
 std::string text_of(const DnnConvolution& asked);

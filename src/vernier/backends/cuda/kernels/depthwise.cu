@@ -1,17 +1,26 @@
 // Convolutions of single channels, channels last: a thread makes N neighbouring channels of RUN neighbouring places. T is the type in
 // memory, INDEX what counts packs of results; sums run over the taps in order, in f32. Weights lie as [taps, channels]; TAPS0 to TAPS2
-// are the sides of a window, STRIDE and DILATION those of its last axis. Where CUT is 1, what is below zero, or above MOST, is cut off.
+// are the sides of a window, STRIDE and DILATION those of its last axis. FINISH(x) is what becomes of a sum. Neighbouring threads share
+// what they load: THREADS of them make ROWS rows of RUNS runs of PACKS packs.
 extern "C" __global__ void run(const ConvolutionParameters p) {
   typedef Pack<T, N> Channels;
   const int channels = p.groups;
-  const INDEX packs = channels / N, runs = (p.output[2] + RUN - 1) / RUN, rows = (INDEX)p.output[0] * p.output[1];
-  const INDEX total = p.batch * rows * runs * packs, step = (INDEX)gridDim.x * blockDim.x;
+  const INDEX tiles = channels / (N * PACKS), tiles_of_runs = (p.output[2] + RUN * RUNS - 1) / (RUN * RUNS),
+              tiles_of_rows = (p.output[1] + ROWS - 1) / ROWS;
+  const INDEX total = p.batch * p.output[0] * tiles_of_rows * tiles_of_runs * tiles * THREADS, step = (INDEX)gridDim.x * blockDim.x;
   const i64 plane = (i64)p.input[0] * p.input[1] * p.input[2];
   for (INDEX i = (INDEX)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
-    const int first = (int)(i % packs) * N, y2 = (int)(i / packs % runs) * RUN;
-    const INDEX row = i / packs / runs;
-    const int y1 = (int)(row % p.output[1]), y0 = (int)(row % rows) / p.output[1];
-    const T* x = (const T*)p.x + (i64)(row / rows) * plane * channels + first;
+    const int thread = (int)(i % THREADS);
+    INDEX rest = i / THREADS;
+    const int first = ((int)(rest % tiles) * PACKS + thread % PACKS) * N;
+    rest /= tiles;
+    const int y2 = ((int)(rest % tiles_of_runs) * RUNS + thread / PACKS % RUNS) * RUN;
+    rest /= tiles_of_runs;
+    const int y1 = (int)(rest % tiles_of_rows) * ROWS + thread / (PACKS * RUNS);
+    rest /= tiles_of_rows;  // it counts rows of planes of images now
+    if (y1 >= p.output[1] || y2 >= p.output[2]) continue;
+    const int y0 = (int)(rest % p.output[0]);
+    const T* x = (const T*)p.x + (i64)(rest / p.output[0]) * plane * channels + first;
     const int corner0 = y0 * p.strides[0] - p.pads[0], corner1 = y1 * p.strides[1] - p.pads[1], corner2 = y2 * STRIDE - p.pads[2];
     f32 sums[RUN][N] = {};
 #pragma unroll
@@ -53,7 +62,7 @@ extern "C" __global__ void run(const ConvolutionParameters p) {
 #endif
       }
     }
-    T* y = (T*)p.y + ((i64)row * p.output[2] + y2) * channels + first;
+    T* y = (T*)p.y + (((i64)rest * p.output[1] + y1) * p.output[2] + y2) * channels + first;
 #pragma unroll
     for (int r = 0; r < RUN; ++r) {
       if (y2 + r >= p.output[2]) break;
@@ -62,10 +71,7 @@ extern "C" __global__ void run(const ConvolutionParameters p) {
       for (int j = 0; j < N; ++j) {
         f32 sum = sums[r][j];
         if (p.bias != nullptr) sum = sum + wide(((const T*)p.bias)[first + j]);
-#if CUT
-        sum = minimum(maximum(sum, 0.0f), (f32)MOST);
-#endif
-        made.at[j] = narrow<T>(sum);
+        made.at[j] = narrow<T>(FINISH(sum));
       }
       *(Channels*)(y + (i64)r * channels) = made;
     }
