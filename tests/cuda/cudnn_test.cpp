@@ -378,7 +378,9 @@ TEST_F(CudnnTest, WeightsOfAnEngineAreOnTheDeviceOnce) {
   EXPECT_EQ(packed.forms().size(), 1U);
   EXPECT_EQ(device.resident(form).use_count(), 3);
   const auto* first = reinterpret_cast<const uint16_t*>(form->content().data());
-  EXPECT_THAT(std::vector<uint16_t>(first, first + 4), ElementsAre(0x0000, 0x4000, 0x3c00, 0x4200));
+  // Two pixels of eight channels, of which there are two.
+  EXPECT_THAT(std::vector<uint16_t>(first, first + 16),
+              ElementsAre(0x0000, 0x4000, 0, 0, 0, 0, 0, 0, 0x3c00, 0x4200, 0, 0, 0, 0, 0, 0));
 }
 
 }  // namespace

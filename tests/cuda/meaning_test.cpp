@@ -327,9 +327,14 @@ INSTANTIATE_TEST_SUITE_P(
                          "%y: f16[16,1024,9,18] = Conv(%x, %w, %b) {group=1024, pads=ints[0, 1, 0, 1]}"},
                     Case{"%x: f16[16,1024,8,37], %w: f16[1024,1,3,3]",
                          "%y: f16[16,1024,8,18] = Conv(%x, %w) {group=1024, strides=ints[1, 2], pads=ints[1, 0, 1, 0]}"},
+                    // An infinite tap meets zeros of the padding.
+                    Case{"%x: f16[1,2,2,3]", "%y: f16[1,2,2,4] = Conv(%x, %w) {group=2, pads=ints[0, 1, 0, 1]}",
+                         "const %w = f16[2,1,1,2] hex\"007c003c00400042\""},
                     Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = Relu(%c)"}, "conv"},
                     Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = HardSwish(%c)"}, "conv"},
                     Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = Swish(%c) {alpha = float 1.5}"}, "conv"},
+                    Case{"%x: f16[1,6,12,12], %w: f16[6,1,10,9]",
+                         "%y: f16[1,6,5,6] = Conv(%x, %w) {group=6, pads=ints[1, 1, 1, 1]}"},
                     // Rows of the image end within a tile, and channels fill several.
                     Case{"%x: bf16[1,160,11,13], %w: bf16[160,1,5,5], %b: bf16[160]",
                          "%y: bf16[1,160,11,13] = Conv(%x, %w, %b) {group=160, pads=ints[2, 2, 2, 2]}"},

@@ -19,9 +19,10 @@ std::string number_text(double value) {
   return fmt::format("of_bits({:#x}ull)", std::bit_cast<uint64_t>(value));
 }
 
-// How threads share the work: each makes `run` places of `width` channels; a block makes tiles of that.
+// How threads share the work: each makes `run` places of `width` channels, from so many `lines` of the window
+// at a time; a block makes tiles of that.
 struct Tile {
-  int64_t width, run, packs, runs, rows;
+  int64_t width, run, lines, packs, runs, rows;
   int64_t threads() const { return packs * runs * rows; }
 };
 
@@ -29,22 +30,25 @@ int64_t power_of_two_over(int64_t count) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count)));
 }
 
+// By what was fast on an H200, at batch 1 and 64.
 Tile tile_of(const P& parameters, ElementType element, int64_t results) {
-  constexpr int64_t kRun = 4, kEnoughThreads = int64_t{1} << 16, kNarrowest = 2, kLine = 128, kRows = 8,
-                    kFewThreads = 64;
-  Tile tile{pack_width(parameters.groups, element), 1, 1, 1, 1};
+  constexpr int64_t kRun = 4, kEnoughThreads = int64_t{1} << 16, kWidest = 4, kNarrowest = 2, kLine = 128,
+                    kRows = 4, kMostThreads = 128, kMostLoads = 50;
+  Tile tile{std::min(kWidest, pack_width(parameters.groups, element)), 1, 0, 1, 1, 1};
   // A thread loads less for places in a row than one for each would, where there are threads enough for a GPU
   // all the same.
-  const bool shares = unrolls_taps(parameters) && parameters.dilations[2] == 1 && parameters.strides[2] <= 2 &&
+  const bool unrolls = unrolls_taps(parameters);
+  const bool shares = unrolls && parameters.dilations[2] == 1 && parameters.strides[2] <= 2 &&
                       parameters.output[2] >= kRun;
   if (shares && results / tile.width / kRun >= kEnoughThreads) tile.run = kRun;
   while (tile.width > kNarrowest && results / tile.width / tile.run < kEnoughThreads) tile.width /= 2;
-  const int64_t most = results / tile.width / tile.run < kEnoughThreads ? kFewThreads : int64_t{kThreads};
+  const int64_t window = int64_t{parameters.kernel[1]} * parameters.kernel[2] * tile.width;
+  if (unrolls) tile.lines = tile.run == 1 && window <= kMostLoads ? parameters.kernel[1] : 1;
   const int64_t in_line = kLine / (tile.width * static_cast<int64_t>(element_size(element)));
   while (tile.packs < in_line && parameters.groups / tile.width % (tile.packs * 2) == 0) tile.packs *= 2;
-  tile.rows = std::min({kRows, power_of_two_over(parameters.output[1]), most / tile.packs});
-  tile.runs = std::min(power_of_two_over((parameters.output[2] + tile.run - 1) / tile.run),
-                       most / (tile.packs * tile.rows));
+  tile.rows = std::min({kRows, power_of_two_over(parameters.output[1]), kMostThreads / tile.packs});
+  tile.runs = std::min(power_of_two_over(tiles_of(parameters.output[2], tile.run)),
+                       kMostThreads / (tile.packs * tile.rows));
   return tile;
 }
 
@@ -99,13 +103,12 @@ std::unique_ptr<CudaKernel> make_depthwise(const KernelRequest& request, std::st
                              {"INDEX", std::string(index_type(threads))},
                              {"STRIDE", std::to_string(parameters.strides[2])},
                              {"DILATION", std::to_string(parameters.dilations[2])},
+                             {"LINES", std::to_string(tile.lines)},
                              {"FINISH(x)", finish_text(*asked)}};
   define_taps(parameters, definitions);
-  Grid grid = grid_over(threads);
-  if (tile.threads() < kThreads) {
-    grid = grid_of_blocks(threads / tile.threads(), tile.threads());
-    grid.threads = static_cast<unsigned>(tile.threads());
-  }
+  Grid grid;
+  grid.x = static_cast<unsigned>(std::min<int64_t>(threads / tile.threads(), INT32_MAX));
+  grid.threads = static_cast<unsigned>(tile.threads());
   const auto before = asked->activation ? std::vector<std::string>{"functions"} : std::vector<std::string>{};
   kernel->launch(kernel_source("depthwise", definitions, before), grid, parameters,
                  {{&P::x, CudaKernel::input(asked->x_input)}, {&P::w, w}}, {{&P::y, CudaKernel::output()}});

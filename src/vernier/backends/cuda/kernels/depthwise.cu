@@ -1,6 +1,7 @@
 // Convolutions of single channels, channels last: a thread makes N neighbouring channels of RUN neighbouring places. T is the type in
 // memory, INDEX what counts packs of results; sums run over the taps in order, in f32. Weights lie as [taps, channels]; TAPS0 to TAPS2
-// are the sides of a window, STRIDE and DILATION those of its last axis. FINISH(x) is what becomes of a sum. Neighbouring threads share
+// are the sides of a window, STRIDE and DILATION those of its last axis; where LINES is 0, there are too many taps to be unrolled.
+// FINISH(x) is what becomes of a sum. Neighbouring threads share
 // what they load: THREADS of them make ROWS rows of RUNS runs of PACKS packs.
 extern "C" __global__ void run(const ConvolutionParameters p) {
   typedef Pack<T, N> Channels;
@@ -26,41 +27,57 @@ extern "C" __global__ void run(const ConvolutionParameters p) {
 #pragma unroll
     for (int a = 0; a < TAPS0; ++a) {
       const int at0 = corner0 + a * p.dilations[0];
+      const bool inside0 = at0 >= 0 && at0 < p.input[0];
+#if LINES > 0
+      // What LINES lines of the window need is asked for before any of it is used.
 #pragma unroll
+      for (int b0 = 0; b0 < TAPS1; b0 += LINES) {
+        constexpr int kColumns = (RUN - 1) * STRIDE + TAPS2;
+        Channels images[LINES][kColumns], taps[LINES][TAPS2];
+#pragma unroll
+        for (int b = 0; b < LINES; ++b) {
+          const int at1 = corner1 + (b0 + b) * p.dilations[1];
+          const bool inside1 = inside0 && at1 >= 0 && at1 < p.input[1];
+          const T* line = x + (i64)(at0 * p.input[1] + at1) * p.input[2] * channels;
+          const T* w = (const T*)p.w + (i64)((a * TAPS1 + b0 + b) * TAPS2 * channels + first);
+#pragma unroll
+          for (int q = 0; q < kColumns; ++q) {
+            const int at2 = corner2 + q * DILATION;
+            images[b][q] = Channels{};
+            if (inside1 && at2 >= 0 && at2 < p.input[2]) images[b][q] = *(const Channels*)(line + at2 * channels);
+          }
+#pragma unroll
+          for (int c = 0; c < TAPS2; ++c) taps[b][c] = *(const Channels*)(w + c * channels);
+        }
+        // Each column meets the taps of all places of the run that it is in the window of.
+#pragma unroll
+        for (int b = 0; b < LINES; ++b) {
+#pragma unroll
+          for (int q = 0; q < kColumns; ++q) {
+#pragma unroll
+            for (int r = 0; r < RUN; ++r) {
+              const int c = q - r * STRIDE;
+              if (c < 0 || c >= TAPS2) continue;
+#pragma unroll
+              for (int j = 0; j < N; ++j) sums[r][j] = fmaf(wide(images[b][q].at[j]), wide(taps[b][c].at[j]), sums[r][j]);
+            }
+          }
+        }
+      }
+#else
       for (int b = 0; b < TAPS1; ++b) {
         const int at1 = corner1 + b * p.dilations[1];
-        if (at0 < 0 || at1 < 0 || at0 >= p.input[0] || at1 >= p.input[1]) continue;
-        const T* line = x + ((i64)at0 * p.input[1] + at1) * p.input[2] * channels;
-        const T* w = (const T*)p.w + (i64)(a * TAPS1 + b) * TAPS2 * channels + first;
-#if RUN == 1
-#pragma unroll
         for (int c = 0; c < TAPS2; ++c) {
           const int at2 = corner2 + c * DILATION;
-          if (at2 < 0 || at2 >= p.input[2]) continue;
-          const Channels image = *(const Channels*)(line + (i64)at2 * channels), tap = *(const Channels*)(w + (i64)c * channels);
+          Channels image = {};
+          if (inside0 && at1 >= 0 && at2 >= 0 && at1 < p.input[1] && at2 < p.input[2])
+            image = *(const Channels*)(x + ((i64)(at0 * p.input[1] + at1) * p.input[2] + at2) * channels);
+          const Channels tap = *(const Channels*)((const T*)p.w + (i64)((a * TAPS1 + b) * TAPS2 + c) * channels + first);
 #pragma unroll
           for (int j = 0; j < N; ++j) sums[0][j] = fmaf(wide(image.at[j]), wide(tap.at[j]), sums[0][j]);
         }
-#else
-        Channels taps[TAPS2];
-#pragma unroll
-        for (int c = 0; c < TAPS2; ++c) taps[c] = *(const Channels*)(w + (i64)c * channels);
-        // Each element of the line meets the taps of all places of the run that it is in the window of.
-#pragma unroll
-        for (int q = 0; q < (RUN - 1) * STRIDE + (TAPS2 - 1) * DILATION + 1; ++q) {
-          const int at2 = corner2 + q;
-          if (at2 < 0 || at2 >= p.input[2]) continue;
-          const Channels image = *(const Channels*)(line + (i64)at2 * channels);
-#pragma unroll
-          for (int r = 0; r < RUN; ++r) {
-            const int c = q - r * STRIDE;
-            if (c < 0 || c % DILATION != 0 || c / DILATION >= TAPS2) continue;
-#pragma unroll
-            for (int j = 0; j < N; ++j) sums[r][j] = fmaf(wide(image.at[j]), wide(taps[c / DILATION].at[j]), sums[r][j]);
-          }
-        }
-#endif
       }
+#endif
     }
     T* y = (T*)p.y + (((i64)rest * p.output[1] + y1) * p.output[2] + y2) * channels + first;
 #pragma unroll

@@ -1,6 +1,7 @@
 // The Reduce operators, and the pools that are reductions of whole planes: floats in double, integers in
 // their own type.
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "vernier/backends/cuda/kernel_registry.h"
@@ -80,21 +81,26 @@ std::string end_text(ElementType type, bool lowest) {
 // How many results a block makes, or none where each thread makes one. Those that lie next to each other in
 // their sources are read together, as many as leave blocks enough for a GPU.
 int64_t lanes_of(const ReduceParameters& parameters, const Axes& kept, const Axes& folded) {
-  constexpr int64_t kLong = 64, kMany = 65536, kMostLanes = 32, kEnoughBlocks = 256;
+  constexpr int64_t kLong = 64, kVeryLong = 2048, kMany = 65536, kMostLanes = 32;
   if (parameters.length < kLong) return 0;
   if (folded.steps.back() == 1) return 1;
   if (kept.steps.empty() || kept.steps.back() != 1) return parameters.results < kMany ? 1 : 0;
+  const int64_t enough_blocks = parameters.length >= kVeryLong ? 256 : 48;
   int64_t lanes = kMostLanes;
-  while (lanes > 1 && parameters.results / lanes < kEnoughBlocks) lanes /= 2;
+  while (lanes > 1 && parameters.results / lanes < enough_blocks) lanes /= 2;
   return lanes;
 }
 
-// Few blocks are large ones.
-Grid grid_of(const ReduceParameters& parameters, int64_t lanes) {
+// Each thread has several elements, fewer where there are few blocks. By what was fast on an H200.
+Grid grid_of(const ReduceParameters& parameters, const Axes& folded, int64_t lanes) {
   if (lanes == 0) return grid_over(parameters.results);
-  constexpr unsigned kFewBlocks = 128, kMostThreads = 1024;
   Grid grid = grid_of_blocks((parameters.results + lanes - 1) / lanes, parameters.length * lanes);
-  if (grid.x <= kFewBlocks && parameters.length * lanes >= kMostThreads) grid.threads = kMostThreads;
+  if (folded.steps.back() == 1) return grid;
+  constexpr unsigned kFewBlocks = 512;
+  constexpr uint64_t kLeast = 64, kMost = 512;
+  const auto elements = static_cast<uint64_t>(parameters.length * lanes);
+  grid.threads = static_cast<unsigned>(
+      std::clamp(std::bit_floor(elements / (grid.x <= kFewBlocks ? 8 : 32)), kLeast, kMost));
   return grid;
 }
 
@@ -127,7 +133,7 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
   std::copy(folded.sizes.begin(), folded.sizes.end(), parameters.fold_sizes);
   std::copy(folded.steps.begin(), folded.steps.end(), parameters.fold_steps);
   const int64_t lanes = lanes_of(parameters, kept, folded);
-  const Grid grid = grid_of(parameters, lanes);
+  const Grid grid = grid_of(parameters, folded, lanes);
   const ElementType computed = real ? ElementType::kDouble : x.element;
   const bool shifted = request.node.op == "ReduceLogSumExp";
   auto kernel = std::make_unique<CudaKernel>(request, "reduce");
