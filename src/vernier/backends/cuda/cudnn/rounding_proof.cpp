@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "vernier/backends/cuda/device/cuda_buffer.h"
 #include "vernier/backends/cuda/device/cuda_stream.h"
@@ -18,7 +19,7 @@ namespace {
 // Images, addends and sums are integers times this, so that a cut at 6 leaves sums of up to 24576.
 constexpr double kUnit = 1.0 / 4096;
 constexpr int64_t kMostAddend = 255, kMostWeight = 64;  // exact in bfloat16
-constexpr size_t kPieces = 64, kPieceLength = 2048;     // of the result that is compared
+constexpr size_t kPieces = 64, kPieceLength = 1024;     // of the result that is compared
 
 uint32_t mixed(int64_t number) {
   auto bits = static_cast<uint32_t>(number) * 0x9e3779b1U;
@@ -26,94 +27,58 @@ uint32_t mixed(int64_t number) {
   return bits * 0x85ebca77U >> 8;
 }
 
-int64_t addend(int64_t place) {
-  return 2 * static_cast<int64_t>(mixed(place) % (kMostAddend + 1)) - kMostAddend;
-}
-
-int64_t weight(int64_t place) {
-  return static_cast<int64_t>(mixed(place + 7) % (2 * kMostWeight + 1)) - kMostWeight;
-}
-
-template <class Work>
-void for_each_index(const Dims& sizes, const Work& work) {
-  Dims index(sizes.size(), 0);
-  for (int64_t i = element_count(sizes); i-- > 0;) {
-    work(index);
-    for (size_t axis = sizes.size(); axis-- > 0;) {
-      if (++index[axis] < sizes[axis]) break;
-      index[axis] = 0;
-    }
-  }
-}
-
-int64_t place_of(const DnnTensor& tensor, const Dims& index) {
-  int64_t place = 0;
-  for (size_t axis = 0; axis < index.size(); ++axis) place += index[axis] * tensor.steps[axis];
-  return place;
-}
-
-// The index of the element that lies at the place.
-Dims index_at(const DnnTensor& tensor, int64_t place) {
-  Dims index(tensor.sizes.size(), 0);
-  std::vector<size_t> axes;
-  for (size_t axis = 0; axis < index.size(); ++axis) {
-    if (tensor.sizes[axis] > 1) axes.push_back(axis);
-  }
-  std::sort(axes.begin(), axes.end(), [&](size_t a, size_t b) { return tensor.steps[a] > tensor.steps[b]; });
-  for (const size_t axis : axes) {
-    index[axis] = place / tensor.steps[axis];
-    place %= tensor.steps[axis];
-  }
-  return index;
-}
-
 using Elements = std::vector<uint16_t>;
 
+// Images lie channels last, and all channels of a pixel are the same number. Numbers repeat after so many
+// pixels, or elements, so that few of them are made.
 class Proof {
  public:
-  explicit Proof(const DnnConvolution& asked) : asked_(asked), images_(asked.x.sizes) {
-    images_[1] = 1;  // all channels of a pixel are the same number
-    const auto products = static_cast<double>(element_count(asked.w.sizes)) / static_cast<double>(asked.w.sizes[0]);
+  explicit Proof(const DnnConvolution& asked)
+      : asked_(asked), channels_(asked.x.sizes[1]), filters_(asked.y.sizes[1]), taps_(asked.w.sizes.size() - 2) {
+    const auto products = static_cast<double>(element_count(asked.w.sizes)) / static_cast<double>(filters_);
     // Sums are about 12000, which neither type holds exactly; float holds them by far.
     most_ = std::clamp<int64_t>(static_cast<int64_t>(560 / std::sqrt(products)), 3, kMostAddend);
-    const Dims& w = asked.w.sizes;
-    taps_.assign(w.begin() + 2, w.end());
-    weights_.assign(static_cast<size_t>(w[0] * element_count(taps_)), 0);
-    for_each_index(w, [&](const Dims& index) {
-      weights_[tap_of(index[0], Dims(index.begin() + 2, index.end()))] += weight(place_of(asked_.w, index));
-    });
+    windows_ = 1;
+    for (size_t i = 0; i < taps_; ++i) windows_ *= asked.w.sizes[i + 2];
+    const int64_t depth = asked.w.sizes[1];  // channels of a group
+    weights_.assign(static_cast<size_t>(filters_ * windows_), 0);
+    for (int64_t i = 0; i < filters_ * windows_ * depth; ++i)
+      weights_[static_cast<size_t>(i / depth)] += weight(i);
+    for (int64_t i = -kMostAddend; i <= kMostAddend; ++i) {
+      numbers_.push_back(bits_of(static_cast<double>(i)));
+      addends_.push_back(bits_of(static_cast<double>(i) * kUnit));
+    }
   }
 
+  // The first numbers of the image, after which they repeat.
   Elements x() const {
-    Elements made(static_cast<size_t>(element_count(asked_.x.sizes)));
-    for_each_index(images_, [&](const Dims& index) {
-      const uint16_t bits = bits_of(static_cast<double>(pixel(index)) * kUnit);
-      const int64_t first = place_of(asked_.x, index);
-      for (int64_t c = 0; c < asked_.x.sizes[1]; ++c)
-        made[static_cast<size_t>(first + c * asked_.x.steps[1])] = bits;
-    });
+    const int64_t pixels = std::min(element_count(asked_.x.sizes) / channels_, kPixels);
+    Elements made;
+    for (int64_t i = 0; i < pixels; ++i)
+      made.insert(made.end(), static_cast<size_t>(channels_), addends_[static_cast<size_t>(pixel(i) + kMostAddend)]);
     return made;
   }
-  Elements w() const { return filled(asked_.w, weight, 1); }
-  Elements bias() const { return filled(asked_.bias, addend, kUnit); }
-  Elements residual() const { return filled(asked_.y, addend, kUnit); }
+  Elements w() const {
+    return made_of(element_count(asked_.w.sizes), numbers_, [](int64_t place) { return weight(place); });
+  }
+  Elements bias() const { return made_of(filters_, addends_, addend); }
+  Elements residual() const {
+    return made_of(std::min(element_count(asked_.y.sizes), kElements), addends_, addend);
+  }
 
   // What lies at a place of the result, exact but for one rounding.
   double expected(int64_t place) const {
-    const Dims index = index_at(asked_.y, place);
+    const int64_t filter = place % filters_;
+    std::array<int64_t, 3> index{};
+    int64_t rest = place / filters_;
+    for (size_t i = taps_; i-- > 0; rest /= asked_.y.sizes[i + 2]) index.at(i) = rest % asked_.y.sizes[i + 2];
     int64_t sum = 0;
-    for_each_index(taps_, [&](const Dims& tap) {
-      Dims from = index;
-      from[1] = 0;
-      for (size_t i = 0; i < tap.size(); ++i) {
-        const ops::WindowAxis& axis = asked_.axes[i];
-        from[i + 2] = index[i + 2] * axis.stride - axis.pad_begin + tap[i] * axis.dilation;
-        if (from[i + 2] < 0 || from[i + 2] >= asked_.x.sizes[i + 2]) return;
-      }
-      sum += pixel(from) * weights_[tap_of(index[1], tap)];
-    });
-    if (asked_.residual_input) sum += addend(place);
-    if (has_bias()) sum += addend(index[1] * asked_.bias.steps[1]);
+    for (int64_t window = 0; window < windows_; ++window) {
+      const auto from = read(rest, index, window);
+      if (from) sum += pixel(*from) * weights_[static_cast<size_t>(filter * windows_ + window)];
+    }
+    if (asked_.residual_input) sum += addend(place % kElements);
+    if (has_bias()) sum += addend(filter);
     double value = static_cast<double>(sum) * kUnit;
     if (asked_.relu) value = std::clamp(value, 0.0, asked_.most);
     return value_of(bits_of(value));
@@ -126,31 +91,46 @@ class Proof {
   }
 
  private:
-  int64_t pixel(const Dims& index) const {
-    return 1 + 2 * (mixed(place_of(asked_.x, index) / asked_.x.steps.back()) % ((most_ + 1) / 2));
+  static constexpr int64_t kPixels = 4099, kElements = 65521;
+
+  static int64_t addend(int64_t place) {
+    return 2 * static_cast<int64_t>(mixed(place) % (kMostAddend + 1)) - kMostAddend;
   }
-  size_t tap_of(int64_t filter, const Dims& tap) const {
-    int64_t at = filter;
-    for (size_t i = 0; i < tap.size(); ++i) at = at * taps_[i] + tap[i];
-    return static_cast<size_t>(at);
+  static int64_t weight(int64_t place) {
+    return static_cast<int64_t>(mixed(place + 7) % (2 * kMostWeight + 1)) - kMostWeight;
+  }
+  int64_t pixel(int64_t number) const { return 1 + 2 * (mixed(number % kPixels) % ((most_ + 1) / 2)); }
+
+  // The pixel that a tap of the window at this index of this image reads; nothing for one of the padding.
+  std::optional<int64_t> read(int64_t image, const std::array<int64_t, 3>& index, int64_t tap) const {
+    std::array<int64_t, 3> taps{};
+    for (size_t i = taps_; i-- > 0; tap /= asked_.w.sizes[i + 2]) taps.at(i) = tap % asked_.w.sizes[i + 2];
+    int64_t pixel = image;
+    for (size_t i = 0; i < taps_; ++i) {
+      const ops::WindowAxis& axis = asked_.axes[i];
+      const int64_t at = index.at(i) * axis.stride - axis.pad_begin + taps.at(i) * axis.dilation;
+      if (at < 0 || at >= asked_.x.sizes[i + 2]) return std::nullopt;
+      pixel = pixel * asked_.x.sizes[i + 2] + at;
+    }
+    return pixel;
   }
   uint16_t bits_of(double value) const {
     return asked_.element == ElementType::kFloat16 ? std::bit_cast<uint16_t>(Float16(value))
                                                    : std::bit_cast<uint16_t>(BFloat16(value));
   }
-  Elements filled(const DnnTensor& tensor, int64_t (*number)(int64_t), double unit) const {
-    Elements bits, made(static_cast<size_t>(element_count(tensor.sizes)));
-    for (int64_t i = -kMostAddend; i <= kMostAddend; ++i)
-      bits.push_back(bits_of(static_cast<double>(i) * unit));
-    for (size_t i = 0; i < made.size(); ++i)
-      made[i] = bits[static_cast<size_t>(number(static_cast<int64_t>(i)) + kMostAddend)];
+  template <class Number>
+  static Elements made_of(int64_t count, const Elements& bits, const Number& number) {
+    Elements made;
+    for (int64_t i = 0; i < count; ++i) made.push_back(bits[static_cast<size_t>(number(i) + kMostAddend)]);
     return made;
   }
 
   const DnnConvolution& asked_;
-  Dims images_, taps_;
-  int64_t most_;
+  const int64_t channels_, filters_;
+  const size_t taps_;  // axes of the window
+  int64_t most_, windows_;
   std::vector<int64_t> weights_;  // [filter, tap]: their sums over channels
+  Elements numbers_, addends_;    // from -kMostAddend on
 };
 
 // The places of the result that are compared: pieces from its first element to its last.
@@ -168,22 +148,27 @@ bool proven(Cudnn& library, const DnnConvolution& asked, const DnnPlan& plan) {
   const Proof proof(asked);
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::vector<DnnOperand> operands;
-  const auto place = [&](DnnId id, const Elements& elements) {
-    buffers.push_back(device.allocate(elements.size() * sizeof(uint16_t)));
-    operands.push_back({id, buffers.back()->address()});
-    stream.copy(elements.data(), buffers.back()->address(), elements.size() * sizeof(uint16_t));
+  // What is given repeats in the operand.
+  const auto place = [&](DnnId id, const DnnTensor& tensor, const Elements& given) {
+    const size_t bytes = static_cast<size_t>(element_count(tensor.sizes)) * sizeof(uint16_t);
+    buffers.push_back(device.allocate(bytes));
+    std::byte* const to = buffers.back()->address();
+    operands.push_back({id, to});
+    if (given.empty()) return to;
+    size_t done = given.size() * sizeof(uint16_t);
+    stream.copy(given.data(), to, done);
+    for (; done < bytes; done *= 2) stream.copy(to, to + done, std::min(done, bytes - done));
     stream.wait_on_host(stream.record());
+    return to;
   };
-  place(DnnId::kX, proof.x());
-  place(DnnId::kW, proof.w());
-  if (asked.residual_input) place(DnnId::kResidual, proof.residual());
-  if (proof.has_bias()) place(DnnId::kBias, proof.bias());
-  const auto length = static_cast<size_t>(element_count(asked.y.sizes));
-  buffers.push_back(device.allocate(length * sizeof(uint16_t)));
-  const std::byte* y = buffers.back()->address();
-  operands.push_back({DnnId::kY, buffers.back()->address()});
+  place(DnnId::kX, asked.x, proof.x());
+  place(DnnId::kW, asked.w, proof.w());
+  if (asked.residual_input) place(DnnId::kResidual, asked.y, proof.residual());
+  if (proof.has_bias()) place(DnnId::kBias, asked.bias, proof.bias());
+  const std::byte* const y = place(DnnId::kY, asked.y, {});
   buffers.push_back(device.allocate(plan.working_bytes()));
   library.run(plan, operands, buffers.back()->address(), stream, "cudnn:convolution");
+  const auto length = static_cast<size_t>(element_count(asked.y.sizes));
   const size_t piece = std::min(length, kPieceLength);
   const std::vector<size_t> firsts = pieces(length);
   Elements got(firsts.size() * piece);
@@ -201,7 +186,7 @@ bool proven(Cudnn& library, const DnnConvolution& asked, const DnnPlan& plan) {
 
 bool rounds_once(Cudnn& library, const DnnConvolution& asked, const DnnPlan& plan) {
   try {
-    return proven(library, asked, plan);
+    return asked.channels_last && proven(library, asked, plan);
   } catch (const OutOfMemory&) {
     return false;
   }
