@@ -159,9 +159,9 @@ TEST_F(CudnnTest, GroupsAreMadeOfWhatThereArePlansFor) {
   // What only our own kernel computes.
   const std::string swish = "%y: f16[2,6,7,6] = Swish(%c)";
   EXPECT_THAT(follows(kImage, {conv, swish}), ElementsAre(false));
-  EXPECT_THAT(follows("%x: f16[2,6,9,8], %w: f16[6,1,3,3]",
-                      {"%c: f16[2,6,7,6] = Conv(%x, %w) {group=6}", swish}),
-              ElementsAre(true));
+  EXPECT_THAT(
+      follows("%x: f16[2,6,9,8], %w: f16[6,1,3,3]", {"%c: f16[2,6,7,6] = Conv(%x, %w) {group=6}", swish}),
+      ElementsAre(true));
 }
 
 TEST_F(CudnnTest, TheFirstEngineThatKeepsToTheContractIsTaken) {
@@ -205,9 +205,9 @@ TEST_F(CudnnTest, EnginesThatKeepToTheContractAreTactics) {
 
 TEST_F(CudnnTest, NoPlanIsAskedForWhatOurOwnKernelComputes) {
   OpenedCudnn dnn(driver_, {{kUnits}});
-  const KernelRequest both =
-      request(one_group("%x: f16[2,6,9,8], %w: f16[6,1,3,3]",
-                        {"%c: f16[2,6,7,6] = Conv(%x, %w) {group=6}", "%y: f16[2,6,7,6] = Swish(%c)"}, "conv"));
+  const KernelRequest both = request(
+      one_group("%x: f16[2,6,9,8], %w: f16[6,1,3,3]",
+                {"%c: f16[2,6,7,6] = Conv(%x, %w) {group=6}", "%y: f16[2,6,7,6] = Swish(%c)"}, "conv"));
   EXPECT_EQ(make_library_convolution(both, dnn.cudnn, reason_), nullptr);
   EXPECT_THAT(reason_, HasSubstr("no plan of cuDNN"));
   EXPECT_TRUE(library_convolution_tactics(both, dnn.cudnn).empty());

@@ -297,7 +297,8 @@ INSTANTIATE_TEST_SUITE_P(
 // What is read of them, or written, is plain.
 TEST(ImageLayoutTest, ImagesAreMadePlainWhereResultsWouldLieInAnotherOrder) {
   for (const auto& [line, constant] :
-       {std::pair("%y: f32[2,5,3] = ReduceSum(%a, %x) {keepdims=0}", "const %x = i64[1] hex\"0300000000000000\""),
+       {std::pair("%y: f32[2,5,3] = ReduceSum(%a, %x) {keepdims=0}",
+                  "const %x = i64[1] hex\"0300000000000000\""),
         std::pair("%y: f32[2,5,2,3], %i: i64[2,5,2,3] = MaxPool(%a) {kernel_shape=ints[2, 2]}", "")}) {
     const Model model = one_node("%a: f32[2,5,3,4]", line, constant);
     KernelRequest request = *known_request(*model.graph->nodes().back());
@@ -316,34 +317,35 @@ const std::string
 
 INSTANTIATE_TEST_SUITE_P(
     Channels, DepthwiseTest,
-    testing::Values(Case{kEight, "%y" + kWindows.substr(2)},
-                    Case{"%x: bf16[1,3,6,6], %w: bf16[3,1,3,2]",
-                         "%y: bf16[1,3,4,3] = Conv(%x, %w) {group=3, dilations=ints[1, 3]}"},
-                    Case{"%x: f16[1,6,9], %w: f16[6,1,3]", "%y: f16[1,6,7] = Conv(%x, %w) {group=6}"},
-                    Case{"%x: f16[1,2,2,3]", "%y: f16[1,2,2,2] = Conv(%x, %w) {group=2}",
-                         "const %w = f16[2,1,1,2] hex\"0000003c00400042\""},
-                    // Large enough for threads that make several places each.
-                    Case{"%x: f16[16,1024,9,18], %w: f16[1024,1,1,3], %b: f16[1024]",
-                         "%y: f16[16,1024,9,18] = Conv(%x, %w, %b) {group=1024, pads=ints[0, 1, 0, 1]}"},
-                    Case{"%x: f16[16,1024,8,37], %w: f16[1024,1,3,3]",
-                         "%y: f16[16,1024,8,18] = Conv(%x, %w) {group=1024, strides=ints[1, 2], pads=ints[1, 0, 1, 0]}"},
-                    // An infinite tap meets zeros of the padding.
-                    Case{"%x: f16[1,2,2,3]", "%y: f16[1,2,2,4] = Conv(%x, %w) {group=2, pads=ints[0, 1, 0, 1]}",
-                         "const %w = f16[2,1,1,2] hex\"007c003c00400042\""},
-                    Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = Relu(%c)"}, "conv"},
-                    Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = HardSwish(%c)"}, "conv"},
-                    Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = Swish(%c) {alpha = float 1.5}"}, "conv"},
-                    Case{"%x: f16[1,6,12,12], %w: f16[6,1,10,9]",
-                         "%y: f16[1,6,5,6] = Conv(%x, %w) {group=6, pads=ints[1, 1, 1, 1]}"},
-                    // Rows of the image end within a tile, and channels fill several.
-                    Case{"%x: bf16[1,160,11,13], %w: bf16[160,1,5,5], %b: bf16[160]",
-                         "%y: bf16[1,160,11,13] = Conv(%x, %w, %b) {group=160, pads=ints[2, 2, 2, 2]}"},
-                    Case{kEight,
-                         kWindows,
-                         "const %l = f16[] hex\"0000\"\nconst %h = f16[] hex\"0046\"",
-                         {},
-                         {"%y: f16[2,8,4,5] = Clip(%c, %l, %h)"},
-                         "conv"}));
+    testing::Values(
+        Case{kEight, "%y" + kWindows.substr(2)},
+        Case{"%x: bf16[1,3,6,6], %w: bf16[3,1,3,2]",
+             "%y: bf16[1,3,4,3] = Conv(%x, %w) {group=3, dilations=ints[1, 3]}"},
+        Case{"%x: f16[1,6,9], %w: f16[6,1,3]", "%y: f16[1,6,7] = Conv(%x, %w) {group=6}"},
+        Case{"%x: f16[1,2,2,3]", "%y: f16[1,2,2,2] = Conv(%x, %w) {group=2}",
+             "const %w = f16[2,1,1,2] hex\"0000003c00400042\""},
+        // Large enough for threads that make several places each.
+        Case{"%x: f16[16,1024,9,18], %w: f16[1024,1,1,3], %b: f16[1024]",
+             "%y: f16[16,1024,9,18] = Conv(%x, %w, %b) {group=1024, pads=ints[0, 1, 0, 1]}"},
+        Case{"%x: f16[16,1024,8,37], %w: f16[1024,1,3,3]",
+             "%y: f16[16,1024,8,18] = Conv(%x, %w) {group=1024, strides=ints[1, 2], pads=ints[1, 0, 1, 0]}"},
+        // An infinite tap meets zeros of the padding.
+        Case{"%x: f16[1,2,2,3]", "%y: f16[1,2,2,4] = Conv(%x, %w) {group=2, pads=ints[0, 1, 0, 1]}",
+             "const %w = f16[2,1,1,2] hex\"007c003c00400042\""},
+        Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = Relu(%c)"}, "conv"},
+        Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = HardSwish(%c)"}, "conv"},
+        Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = Swish(%c) {alpha = float 1.5}"}, "conv"},
+        Case{"%x: f16[1,6,12,12], %w: f16[6,1,10,9]",
+             "%y: f16[1,6,5,6] = Conv(%x, %w) {group=6, pads=ints[1, 1, 1, 1]}"},
+        // Rows of the image end within a tile, and channels fill several.
+        Case{"%x: bf16[1,160,11,13], %w: bf16[160,1,5,5], %b: bf16[160]",
+             "%y: bf16[1,160,11,13] = Conv(%x, %w, %b) {group=160, pads=ints[2, 2, 2, 2]}"},
+        Case{kEight,
+             kWindows,
+             "const %l = f16[] hex\"0000\"\nconst %h = f16[] hex\"0046\"",
+             {},
+             {"%y: f16[2,8,4,5] = Clip(%c, %l, %h)"},
+             "conv"}));
 
 // From each layout to the other, and what was one image is the same image.
 TEST(ReorderTest, ImagesAreLaidOutAnew) {

@@ -164,7 +164,8 @@ std::string host_text(const std::string& source) {
   const std::string warp(kernel_text("warp"));
   text.replace(text.find(warp), warp.size(), kWarp);
   const std::string body = source.substr(source.find(warp) + warp.size());
-  const bool waits = std::regex_search(body, std::regex("__shared__ T tile|kTile|neighbour\\(|PACKS|LANES [1-9]"));
+  const bool waits =
+      std::regex_search(body, std::regex("__shared__ T tile|kTile|neighbour\\(|PACKS|LANES [1-9]"));
   return std::string(kBefore) + text + "\nextern \"C\" bool waits() { return " + (waits ? "true" : "false") +
          "; }\nextern \"C\" void call(const void* parameters) {\n  run(*(const " + parameters +
          "*)parameters);\n}\nextern \"C\" unsigned long parameter_bytes() { return sizeof(" + parameters +

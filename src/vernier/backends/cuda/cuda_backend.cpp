@@ -2,8 +2,8 @@
 
 #include "vernier/backends/cuda/contractions/faulty_sums.h"
 #include "vernier/backends/cuda/cudnn/convolution.h"
-#include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/backends/cuda/kernel_registry.h"
+#include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/backends/shared/caches.h"
 #include "vernier/exec/group_members.h"
 #include "vernier/ops/group.h"

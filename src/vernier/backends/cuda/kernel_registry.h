@@ -57,8 +57,8 @@ struct KernelLibraries {
 };
 
 // The kernel of a node whose operands are of known sizes, and plain, but for images that lie channels last
-// where a convolution of cuDNN reads them, or KernelRegistry::lay_out has them so; nothing, with `reason`, where there is none.
-// Products and convolutions that a library serves are its.
+// where a convolution of cuDNN reads them, or KernelRegistry::lay_out has them so; nothing, with `reason`,
+// where there is none. Products and convolutions that a library serves are its.
 std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::string& reason,
                                              const KernelLibraries& libraries = {});
 // The same without libraries, and without what is faster for some sizes.

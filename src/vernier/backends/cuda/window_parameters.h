@@ -37,8 +37,8 @@ template <class Parameters>
 void define_taps(const Parameters& parameters, Definitions& definitions) {
   const bool unrolls = unrolls_taps(parameters);
   for (size_t i = 0; i < std::size(parameters.kernel); ++i)
-    definitions.emplace_back(fmt::format("TAPS{}", i), unrolls ? std::to_string(parameters.kernel[i])
-                                                               : fmt::format("p.kernel[{}]", i));
+    definitions.emplace_back(fmt::format("TAPS{}", i),
+                             unrolls ? std::to_string(parameters.kernel[i]) : fmt::format("p.kernel[{}]", i));
 }
 
 }  // namespace vernier::cuda

@@ -112,7 +112,8 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
 
 void register_attention(KernelRegistry& registry) {
   registry.add("", "Attention", make<plan_attention>, lay_out_plain, lay_out_attention_caches);
-  registry.add(ops::kInternalDomain, "Attention", make<plan_attention>, lay_out_plain, lay_out_attention_caches);
+  registry.add(ops::kInternalDomain, "Attention", make<plan_attention>, lay_out_plain,
+               lay_out_attention_caches);
   registry.add(ops::kInternalDomain, "Group/attention", make<plan_packed_attention>);
   registry.add("com.microsoft", "MultiHeadAttention", make<plan_multi_head_attention>, lay_out_plain,
                lay_out_attention_caches);

@@ -38,8 +38,8 @@ Tile tile_of(const P& parameters, ElementType element, int64_t results) {
   // A thread loads less for places in a row than one for each would, where there are threads enough for a GPU
   // all the same.
   const bool unrolls = unrolls_taps(parameters);
-  const bool shares = unrolls && parameters.dilations[2] == 1 && parameters.strides[2] <= 2 &&
-                      parameters.output[2] >= kRun;
+  const bool shares =
+      unrolls && parameters.dilations[2] == 1 && parameters.strides[2] <= 2 && parameters.output[2] >= kRun;
   if (shares && results / tile.width / kRun >= kEnoughThreads) tile.run = kRun;
   while (tile.width > kNarrowest && results / tile.width / tile.run < kEnoughThreads) tile.width /= 2;
   const int64_t window = int64_t{parameters.kernel[1]} * parameters.kernel[2] * tile.width;

@@ -79,11 +79,10 @@ OrderedWeights order_weights(CudaKernel& kernel, const KernelRequest& request, s
   const CopyBox box = box_of(order, w.dims, width);
   if (w.constant != nullptr) {
     const char* form = kForms[static_cast<size_t>(order)].second;
-    return {
-        kernel.constant(request.pack(*w.constant, form, bytes, [=, source = *w.constant](std::byte* to) {
-          std::memset(to, 0, bytes);
-          copy_on_host(box, static_cast<const std::byte*>(source.raw()), to);
-        }))};
+    return {kernel.constant(request.pack(*w.constant, form, bytes, [=, source = *w.constant](std::byte* to) {
+      std::memset(to, 0, bytes);
+      copy_on_host(box, static_cast<const std::byte*>(source.raw()), to);
+    }))};
   }
   if (order == WeightOrder::kChannelsLastOfEight) throw internal_error("only constants have eight channels");
   std::string reason;

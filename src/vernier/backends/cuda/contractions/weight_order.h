@@ -9,8 +9,8 @@ namespace vernier::cuda {
 enum class WeightOrder : uint8_t {
   kChannelsLast,         // [m, c, taps…] as [m, taps…, c]
   kChannelsLastOfEight,  // the same as [m, taps…, 8]: zeros are behind the channels, which are fewer
-  kTapsFirst,     // [m, 1, taps…] as [taps…, m]
-  kTransposed,    // [k, n] as [n, k]
+  kTapsFirst,            // [m, 1, taps…] as [taps…, m]
+  kTransposed,           // [k, n] as [n, k]
 };
 
 // An input of the request in this order: a constant of the engine, or a copy that the kernel makes first, at

@@ -56,7 +56,8 @@ bool set_post_ops(const KernelRequest& request, const Fused& fused, DnnConvoluti
 bool lie_alike(const KernelRequest& request, const DnnConvolution& asked) {
   const Layout layout = request.out().layout;
   return (layout == Layout::kPlain || layout == Layout::kChannelsLast) &&
-         (request.in(asked.x_input).layout == layout || asked.pads_channels) && request.in(asked.w_input).layout == Layout::kPlain &&
+         (request.in(asked.x_input).layout == layout || asked.pads_channels) &&
+         request.in(asked.w_input).layout == Layout::kPlain &&
          (!asked.residual_input || request.in(*asked.residual_input).layout == layout);
 }
 

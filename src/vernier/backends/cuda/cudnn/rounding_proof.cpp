@@ -34,7 +34,10 @@ using Elements = std::vector<uint16_t>;
 class Proof {
  public:
   explicit Proof(const DnnConvolution& asked)
-      : asked_(asked), channels_(asked.x.sizes[1]), filters_(asked.y.sizes[1]), taps_(asked.w.sizes.size() - 2) {
+      : asked_(asked),
+        channels_(asked.x.sizes[1]),
+        filters_(asked.y.sizes[1]),
+        taps_(asked.w.sizes.size() - 2) {
     const auto products = static_cast<double>(element_count(asked.w.sizes)) / static_cast<double>(filters_);
     // Sums are about 12000, which neither type holds exactly; float holds them by far.
     most_ = std::clamp<int64_t>(static_cast<int64_t>(560 / std::sqrt(products)), 3, kMostAddend);
@@ -55,7 +58,8 @@ class Proof {
     const int64_t pixels = std::min(element_count(asked_.x.sizes) / channels_, kPixels);
     Elements made;
     for (int64_t i = 0; i < pixels; ++i)
-      made.insert(made.end(), static_cast<size_t>(channels_), addends_[static_cast<size_t>(pixel(i) + kMostAddend)]);
+      made.insert(made.end(), static_cast<size_t>(channels_),
+                  addends_[static_cast<size_t>(pixel(i) + kMostAddend)]);
     return made;
   }
   Elements w() const {

@@ -81,8 +81,7 @@ void register_own_contraction(KernelRegistry& registry) {
     registry.add("", op, make, lay_out_int8);
   for (const char* op : {"QLinearConv", "QGemm", "MatMulIntegerToFloat"})
     registry.add("com.microsoft", op, make, lay_out_int8);
-  for (const char* kind : {"Group/qconv", "Group/qmatmul"})
-    registry.add("vernier", kind, make, lay_out_int8);
+  for (const char* kind : {"Group/qconv", "Group/qmatmul"}) registry.add("vernier", kind, make, lay_out_int8);
 }
 
 }  // namespace vernier::cuda

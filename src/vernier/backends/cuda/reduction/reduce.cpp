@@ -138,22 +138,21 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
   const bool shifted = request.node.op == "ReduceLogSumExp";
   auto kernel = std::make_unique<CudaKernel>(request, "reduce");
   if (real) kernel->contract = blocked_contract(computed, x.element);
-  kernel->launch(
-      kernel_source("reduce", {{"T", std::string(device_type(x.element))},
-                               {"ACC", std::string(device_type(computed))},
-                               {"FOLD", reduction->fold},
-                               {"LOWEST", end_text(x.element, true)},
-                               {"HIGHEST", end_text(x.element, false)},
-                               {"START", reduction->start},
-                               {"TERM(x)", reduction->term},
-                               {"FINISH(s)", reduction->finish},
-                               {"SHIFTED", shifted ? "1" : "0"},
-                               {"LANES", std::to_string(lanes)},
-                               {"THREADS", std::to_string(grid.threads)},
-                               {"RANK", std::to_string(kept.sizes.size())},
-                               {"FOLD_RANK", std::to_string(folded.sizes.size())}}),
-      grid, parameters, {{&ReduceParameters::x, CudaKernel::input(0)}},
-      {{&ReduceParameters::y, CudaKernel::output()}});
+  kernel->launch(kernel_source("reduce", {{"T", std::string(device_type(x.element))},
+                                          {"ACC", std::string(device_type(computed))},
+                                          {"FOLD", reduction->fold},
+                                          {"LOWEST", end_text(x.element, true)},
+                                          {"HIGHEST", end_text(x.element, false)},
+                                          {"START", reduction->start},
+                                          {"TERM(x)", reduction->term},
+                                          {"FINISH(s)", reduction->finish},
+                                          {"SHIFTED", shifted ? "1" : "0"},
+                                          {"LANES", std::to_string(lanes)},
+                                          {"THREADS", std::to_string(grid.threads)},
+                                          {"RANK", std::to_string(kept.sizes.size())},
+                                          {"FOLD_RANK", std::to_string(folded.sizes.size())}}),
+                 grid, parameters, {{&ReduceParameters::x, CudaKernel::input(0)}},
+                 {{&ReduceParameters::y, CudaKernel::output()}});
   return kernel;
 }
 
