@@ -156,7 +156,7 @@ TEST_F(CudnnTest, GroupsAreMadeOfWhatThereArePlansFor) {
   EXPECT_THAT(follows("%x: f16[2,6,9,8], %w: f16[6,1,3,3]",
                       {"%c: f16[2,6,7,6] = Conv(%x, %w) {group=6}", clip}, bounds),
               ElementsAre(true));
-  // What only our own kernel computes.
+  // Only our own kernel computes it.
   const std::string swish = "%y: f16[2,6,7,6] = Swish(%c)";
   EXPECT_THAT(follows(kImage, {conv, swish}), ElementsAre(false));
   EXPECT_THAT(
@@ -212,47 +212,6 @@ TEST_F(CudnnTest, NoPlanIsAskedForWhatOurOwnKernelComputes) {
   EXPECT_THAT(reason_, HasSubstr("no plan of cuDNN"));
   EXPECT_TRUE(library_convolution_tactics(both, dnn.cudnn).empty());
 }
-
-// Each first way may keep sums in working memory; where it keeps them rounded, integers show it.
-struct Addends {
-  std::string inputs;
-  std::vector<std::string> lines;
-};
-
-class RoundingTest : public CudnnTest, public testing::WithParamInterface<Addends> {};
-
-TEST_P(RoundingTest, PlansThatRoundSumsBeforeTheyAddAreLeftOut) {
-  const auto& [inputs, lines] = GetParam();
-  KernelRequest asked =
-      request(lines.size() == 1 ? one_node(inputs, lines[0]) : one_group(inputs, lines, "conv"));
-  ASSERT_TRUE(lay_out_convolution(asked));
-  for (const bool rounds : {true, false}) {
-    OpenedCudnn dnn(driver_, {{kUnits, {}, 4096, true, rounds}, {kUnits}});
-    ASSERT_NE(make_library_convolution(asked, dnn.cudnn, reason_), nullptr) << reason_;
-    EXPECT_EQ(software_cudnn().planned.back(), rounds ? 1U : 0U) << rounds;
-    EXPECT_EQ(software_cudnn().runs, 1U);
-    EXPECT_TRUE(software_cudnn().aligned);
-  }
-  OpenedCudnn none(driver_, {{kUnits, {}, 4096, true, true}});
-  EXPECT_EQ(make_library_convolution(asked, none.cudnn, reason_), nullptr);
-  EXPECT_THAT(reason_, HasSubstr("rounds sums before it adds to them"));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Addends, RoundingTest,
-    testing::Values(
-        Addends{kImage + ", %b: f16[6]", {"%y: f16[2,6,7,6] = Conv(%x, %w, %b)"}},
-        Addends{"%x: bf16[2,4,9,8], %w: bf16[6,4,3,3], %b: bf16[6]",
-                {"%y: bf16[2,6,5,4] = Conv(%x, %w, %b) {strides=ints[2, 2], pads=ints[1, 1, 1, 1]}"}},
-        Addends{"%x: f16[1,8,9,8], %w: f16[6,4,3,3], %b: f16[6], %r: f16[1,6,7,6]",
-                {"%c: f16[1,6,7,6] = Conv(%x, %w, %b) {group=2}", "%s: f16[1,6,7,6] = Add(%r, %c)",
-                 "%y: f16[1,6,7,6] = Relu(%s)"}},
-        Addends{"%x: f16[1,4,5,4], %w: f16[40,4,1,1], %r: f16[1,40,5,4]",
-                {"%c: f16[1,40,5,4] = Conv(%x, %w)", "%y: f16[1,40,5,4] = Add(%r, %c)"}},
-        // More pixels, and elements, than there are numbers that do not repeat.
-        Addends{"%x: f16[1,8,70,70], %w: f16[16,8,1,1], %r: f16[1,16,70,70]",
-                {"%c: f16[1,16,70,70] = Conv(%x, %w)", "%y: f16[1,16,70,70] = Add(%c, %r)"}},
-        Addends{"%x: f16[3,90], %w: f16[90,80], %b: f16[80]", {"%y: f16[3,80] = Gemm(%x, %w, %b)"}}));
 
 // Nothing is added, or float keeps the sums.
 TEST_F(CudnnTest, SumsThatNothingIsAddedToMayLieAnywhere) {

@@ -20,7 +20,7 @@ constexpr std::array<std::pair<WeightOrder, const char*>, 4> kForms = {{
 
 constexpr int64_t kEight = 8;
 
-// Of the weights in the order.
+// Counts the bytes of the weights in the order.
 size_t bytes_of(WeightOrder order, const Dims& dims, size_t width) {
   const int64_t elements = element_count(dims);
   const bool pads = order == WeightOrder::kChannelsLastOfEight;

@@ -53,7 +53,7 @@ struct DnnPlan {
   DnnPlan(const CudnnApi& api, DnnHandle handle, const std::string& json);
 
   std::string json() const;
-  // Of memory in which the workspace has a place that is aligned.
+  // Counts the bytes of memory in which the workspace has a place that is aligned.
   size_t working_bytes() const { return workspace > 0 ? workspace + kAlignment : 0; }
 
   static constexpr size_t kAlignment = 256;  // of the workspace, in bytes

@@ -31,7 +31,7 @@ struct DnnConvolution {
   bool adds_zeros = false;  // as the bias that is not there: no plan adds or cuts without one
   bool relu = false;
   double most = HUGE_VAL;  // what the relu cuts off
-  // What our own convolutions of single channels compute behind the sum, and no plan does.
+  // Our own convolutions of single channels compute it behind the sum; no plan does.
   std::optional<PostOp> activation;
   // The image lies plain, and the result channels last: the kernel lays it out, with as many channels as
   // `x` says, of which the last are zeros, as those of the weights.

@@ -70,7 +70,7 @@ class Proof {
     return made_of(std::min(element_count(asked_.y.sizes), kElements), addends_, addend);
   }
 
-  // What lies at a place of the result, exact but for one rounding.
+  // Gives the element at a place of the result, exact but for one rounding.
   double expected(int64_t place) const {
     const int64_t filter = place % filters_;
     std::array<int64_t, 3> index{};
@@ -152,7 +152,7 @@ bool proven(Cudnn& library, const DnnConvolution& asked, const DnnPlan& plan) {
   const Proof proof(asked);
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::vector<DnnOperand> operands;
-  // What is given repeats in the operand.
+  // The operand repeats what is given.
   const auto place = [&](DnnId id, const DnnTensor& tensor, const Elements& given) {
     const size_t bytes = static_cast<size_t>(element_count(tensor.sizes)) * sizeof(uint16_t);
     buffers.push_back(device.allocate(bytes));

@@ -29,7 +29,7 @@ extern "C" __global__ void run(const ConvolutionParameters p) {
       const int at0 = corner0 + a * p.dilations[0];
       const bool inside0 = at0 >= 0 && at0 < p.input[0];
 #if LINES > 0
-      // What LINES lines of the window need is asked for before any of it is used.
+      // A thread asks for all that LINES lines of the window need before it uses any of it.
 #pragma unroll
       for (int b0 = 0; b0 < TAPS1; b0 += LINES) {
         constexpr int kColumns = (RUN - 1) * STRIDE + TAPS2;
