@@ -52,8 +52,8 @@ INSTANTIATE_TEST_SUITE_P(
         Addends{"%x: f16[1,4,5,4], %w: f16[40,4,1,1], %r: f16[1,40,5,4]",
                 {"%c: f16[1,40,5,4] = Conv(%x, %w)", "%y: f16[1,40,5,4] = Add(%r, %c)"}},
         // More pixels, and elements, than there are numbers that do not repeat.
-        Addends{"%x: f16[1,8,70,70], %w: f16[16,8,1,1], %r: f16[1,16,70,70]",
-                {"%c: f16[1,16,70,70] = Conv(%x, %w)", "%y: f16[1,16,70,70] = Add(%c, %r)"}},
+        Addends{"%x: f16[1,2,65,65], %w: f16[16,2,1,1], %r: f16[1,16,65,65]",
+                {"%c: f16[1,16,65,65] = Conv(%x, %w)", "%y: f16[1,16,65,65] = Add(%c, %r)"}},
         Addends{"%x: f16[3,90], %w: f16[90,80], %b: f16[80]", {"%y: f16[3,80] = Gemm(%x, %w, %b)"}}));
 
 TEST(RoundingProofTest, NothingIsProvenOfImagesThatLiePlain) {
