@@ -37,7 +37,7 @@ TEST_P(AddendTest, PlansThatRoundSumsBeforeTheyAddAreLeftOut) {
   }
   OpenedCudnn none(driver, {{kUnits, {}, 4096, true, true}});
   EXPECT_EQ(make_library_convolution(asked, none.cudnn, reason), nullptr);
-  EXPECT_THAT(reason, testing::HasSubstr("rounds sums before it adds to them"));
+  EXPECT_THAT(reason, testing::HasSubstr("is not shown to round what it adds to once"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -66,6 +66,19 @@ TEST(RoundingProofTest, NothingIsProvenOfImagesThatLiePlain) {
   ASSERT_NE(make_library_convolution(asked, dnn.cudnn, reason), nullptr) << reason;
   EXPECT_EQ(software_cudnn().planned.back(), 1U);
   EXPECT_EQ(software_cudnn().runs, 0U);
+}
+
+TEST(RoundingProofTest, APlanThatDoesNotRunIsLeftOut) {
+  const Model model =
+      one_node("%x: f16[2,4,9,8], %w: f16[6,4,3,3], %b: f16[6]", "%y: f16[2,6,7,6] = Conv(%x, %w, %b)");
+  KernelRequest asked = *known_request(*model.graph->nodes().back());
+  ASSERT_TRUE(lay_out_convolution(asked));
+  const DriverApi driver = reset_fake_driver();
+  OpenedCudnn dnn(driver, {{kUnits, {}, 4096}, {kUnits}});
+  software_cudnn().execute = 5000;
+  std::string reason;
+  ASSERT_NE(make_library_convolution(asked, dnn.cudnn, reason), nullptr) << reason;
+  EXPECT_EQ(software_cudnn().planned.back(), 1U);
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ std::shared_ptr<DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::string_
       try {
         chosen = std::make_shared<DnnPlan>(graph.plan(engine));
         if (!may_round_twice(asked, *chosen) || rounds_once(*this, asked, *chosen)) return true;
-        reason = fmt::format("{} rounds sums before it adds to them", name);
+        reason = fmt::format("{} is not shown to round what it adds to once", name);
       } catch (const DnnRefusal& refusal) {  // the next may serve
         reason = refusal.reason;
       }

@@ -8,6 +8,7 @@
 
 #include "vernier/backends/cuda/device/cuda_buffer.h"
 #include "vernier/backends/cuda/device/cuda_stream.h"
+#include "vernier/base/error.h"
 #include "vernier/base/memory.h"
 #include "vernier/numeric/minifloat.h"
 #include "vernier/tensor/tensor.h"
@@ -37,15 +38,15 @@ class Proof {
       : asked_(asked),
         channels_(asked.x.sizes[1]),
         filters_(asked.y.sizes[1]),
-        taps_(asked.w.sizes.size() - 2) {
+        axes_(asked.w.sizes.size() - 2) {
     const auto products = static_cast<double>(element_count(asked.w.sizes)) / static_cast<double>(filters_);
     // Sums are about 12000, which neither type holds exactly; float holds them by far.
     most_ = std::clamp<int64_t>(static_cast<int64_t>(560 / std::sqrt(products)), 3, kMostAddend);
-    windows_ = 1;
-    for (size_t i = 0; i < taps_; ++i) windows_ *= asked.w.sizes[i + 2];
+    taps_ = 1;
+    for (size_t i = 0; i < axes_; ++i) taps_ *= asked.w.sizes[i + 2];
     const int64_t depth = asked.w.sizes[1];  // channels of a group
-    weights_.assign(static_cast<size_t>(filters_ * windows_), 0);
-    for (int64_t i = 0; i < filters_ * windows_ * depth; ++i)
+    weights_.assign(static_cast<size_t>(filters_ * taps_), 0);
+    for (int64_t i = 0; i < filters_ * taps_ * depth; ++i)
       weights_[static_cast<size_t>(i / depth)] += weight(i);
     for (int64_t i = -kMostAddend; i <= kMostAddend; ++i) {
       numbers_.push_back(bits_of(static_cast<double>(i)));
@@ -75,11 +76,11 @@ class Proof {
     const int64_t filter = place % filters_;
     std::array<int64_t, 3> index{};
     int64_t rest = place / filters_;
-    for (size_t i = taps_; i-- > 0; rest /= asked_.y.sizes[i + 2]) index.at(i) = rest % asked_.y.sizes[i + 2];
+    for (size_t i = axes_; i-- > 0; rest /= asked_.y.sizes[i + 2]) index.at(i) = rest % asked_.y.sizes[i + 2];
     int64_t sum = 0;
-    for (int64_t window = 0; window < windows_; ++window) {
-      const auto from = read(rest, index, window);
-      if (from) sum += pixel(*from) * weights_[static_cast<size_t>(filter * windows_ + window)];
+    for (int64_t tap = 0; tap < taps_; ++tap) {
+      const auto from = read(rest, index, tap);
+      if (from) sum += pixel(*from) * weights_[static_cast<size_t>(filter * taps_ + tap)];
     }
     if (asked_.residual_input) sum += addend(place % kElements);
     if (has_bias()) sum += addend(filter);
@@ -108,9 +109,9 @@ class Proof {
   // The pixel that a tap of the window at this index of this image reads; nothing for one of the padding.
   std::optional<int64_t> read(int64_t image, const std::array<int64_t, 3>& index, int64_t tap) const {
     std::array<int64_t, 3> taps{};
-    for (size_t i = taps_; i-- > 0; tap /= asked_.w.sizes[i + 2]) taps.at(i) = tap % asked_.w.sizes[i + 2];
+    for (size_t i = axes_; i-- > 0; tap /= asked_.w.sizes[i + 2]) taps.at(i) = tap % asked_.w.sizes[i + 2];
     int64_t pixel = image;
-    for (size_t i = 0; i < taps_; ++i) {
+    for (size_t i = 0; i < axes_; ++i) {
       const ops::WindowAxis& axis = asked_.axes[i];
       const int64_t at = index.at(i) * axis.stride - axis.pad_begin + taps.at(i) * axis.dilation;
       if (at < 0 || at >= asked_.x.sizes[i + 2]) return std::nullopt;
@@ -131,8 +132,9 @@ class Proof {
 
   const DnnConvolution& asked_;
   const int64_t channels_, filters_;
-  const size_t taps_;  // axes of the window
-  int64_t most_, windows_;
+  const size_t axes_;             // of the window
+  int64_t most_;                  // of the odd numbers that the image is made of
+  int64_t taps_;                  // of a window
   std::vector<int64_t> weights_;  // [filter, tap]: their sums over channels
   Elements numbers_, addends_;    // from -kMostAddend on
 };
@@ -192,6 +194,9 @@ bool rounds_once(Cudnn& library, const DnnConvolution& asked, const DnnPlan& pla
   try {
     return asked.channels_last && proven(library, asked, plan);
   } catch (const OutOfMemory&) {
+    return false;
+  } catch (const Error&) {
+    if (library.context().is_lost()) throw;
     return false;
   }
 }
