@@ -36,8 +36,9 @@ bool lie_last(KernelRequest& request) {
   }
   const LayOut lay_out = KernelRegistry::instance().lay_out(request.node);
   if (!request.has(0) || !request.wants(0)) return false;
-  if (lay_out != lay_out_plain) return lay_out(request), true;
-  return lay_out_convolution(request);
+  if (lay_out == lay_out_plain) return lay_out_convolution(request);
+  lay_out(request);
+  return true;
 }
 
 void add_programs(const fs::path& path, Found& found) {

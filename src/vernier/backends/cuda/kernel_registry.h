@@ -9,7 +9,7 @@ namespace vernier::cuda {
 // Makes a kernel, or nothing with `reason` set. Neither a GPU nor a compiler is asked.
 using MakeCudaKernel = std::unique_ptr<CudaKernel> (*)(const KernelRequest& request, std::string& reason);
 
-// Chooses how operands lie, which say where they come from.
+// Sets the layouts in which a kernel takes its operands, given those that they come in.
 using LayOut = void (*)(KernelRequest& request);
 void lay_out_plain(KernelRequest& request);
 // The first input, where it is an image channels last, and the first output lie so; all else is plain.

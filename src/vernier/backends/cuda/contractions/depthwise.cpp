@@ -100,7 +100,7 @@ std::unique_ptr<CudaKernel> make_depthwise(const KernelRequest& request, std::st
                              {"RUNS", std::to_string(tile.runs)},
                              {"ROWS", std::to_string(tile.rows)},
                              {"THREADS", std::to_string(tile.threads())},
-                             {"INDEX", std::string(index_type(threads))},
+                             {"IDX", std::string(index_type(threads))},
                              {"STRIDE", std::to_string(parameters.strides[2])},
                              {"DILATION", std::to_string(parameters.dilations[2])},
                              {"LINES", std::to_string(tile.lines)},

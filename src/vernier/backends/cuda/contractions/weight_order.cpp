@@ -18,13 +18,11 @@ constexpr std::array<std::pair<WeightOrder, const char*>, 4> kForms = {{
     {WeightOrder::kTransposed, "cuda:transposed"},
 }};
 
-constexpr int64_t kEight = 8;
-
 // Counts the bytes of the weights in the order.
 size_t bytes_of(WeightOrder order, const Dims& dims, size_t width) {
   const int64_t elements = element_count(dims);
   const bool pads = order == WeightOrder::kChannelsLastOfEight;
-  return static_cast<size_t>(pads ? elements / dims.at(1) * kEight : elements) * width;
+  return static_cast<size_t>(pads ? elements / dims.at(1) * kPaddedChannels : elements) * width;
 }
 
 // Always three axes, in the order of the target.
@@ -34,7 +32,9 @@ CopyBox box_of(WeightOrder order, const Dims& dims, size_t width) {
     case WeightOrder::kChannelsLast:
       return {width, {{first, second * taps, second * taps}, {taps, 1, second}, {second, taps, 1}}};
     case WeightOrder::kChannelsLastOfEight:
-      return {width, {{first, second * taps, kEight * taps}, {taps, 1, kEight}, {second, taps, 1}}};
+      return {
+          width,
+          {{first, second * taps, kPaddedChannels * taps}, {taps, 1, kPaddedChannels}, {second, taps, 1}}};
     case WeightOrder::kTapsFirst: return {width, {{1, 0, 0}, {taps, 1, first}, {first, taps, 1}}};
     case WeightOrder::kTransposed: return {width, {{1, 0, 0}, {second, 1, first}, {first, second, 1}}};
   }
@@ -101,7 +101,7 @@ std::optional<Tensor> unpack_weights(const std::string& form, std::span<const st
   const size_t width = element_size(element);
   if (order == nullptr || dims.size() < 2 || (width != 2 && width != 4)) return std::nullopt;
   if (dims[1] == 0 || packed.size() != bytes_of(*order, dims, width)) return std::nullopt;
-  if (*order == WeightOrder::kChannelsLastOfEight && dims[1] >= kEight) return std::nullopt;
+  if (*order == WeightOrder::kChannelsLastOfEight && dims[1] >= kPaddedChannels) return std::nullopt;
   if (*order == WeightOrder::kTapsFirst && dims[1] != 1) return std::nullopt;
   if (*order == WeightOrder::kTransposed && dims.size() != 2) return std::nullopt;
   CopyBox box = box_of(*order, dims, width);

@@ -6,6 +6,9 @@
 
 namespace vernier::cuda {
 
+// Matrix units take so many channels of 16 bits at a time; images of fewer are given as many.
+inline constexpr int64_t kPaddedChannels = 8;
+
 enum class WeightOrder : uint8_t {
   kChannelsLast,         // [m, c, taps…] as [m, taps…, c]
   kChannelsLastOfEight,  // the same as [m, taps…, 8]: zeros are behind the channels, which are fewer

@@ -67,7 +67,7 @@ CudaKernel::Place DnnKernel::image(const DnnConvolution& asked) {
   parameters.count = element_count(sizes) / sizes[1];
   parameters.sizes[0] = parameters.count / sizes[0];
   launch(kernel_source("pad_channels", {{"CHANNELS", std::to_string(asked.image_channels)},
-                                        {"INDEX", std::string(index_type(parameters.count))}}),
+                                        {"IDX", std::string(index_type(parameters.count))}}),
          grid_over(parameters.count), parameters, {{&CopyParameters::from, input(asked.x_input)}},
          {{&CopyParameters::to, padded}});
   return padded;

@@ -1,5 +1,6 @@
 #include "vernier/backends/cuda/cudnn/dnn_convolution.h"
 
+#include "vernier/backends/cuda/contractions/weight_order.h"
 #include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"

@@ -39,9 +39,7 @@ struct DnnConvolution {
   int64_t image_channels = 0;  // of the request's image
 };
 
-// Whether the image has so few channels, in 16 bits, that the kernel gives it more: matrix units take
-// kPaddedChannels at a time.
-inline constexpr int64_t kPaddedChannels = 8;
+// Whether the image has so few channels, in 16 bits, that the kernel gives it kPaddedChannels.
 bool has_few_channels(const KernelRequest& request, const DnnConvolution& asked);
 
 // Writes all that a plan depends on: the same text has the same plan.

@@ -1,18 +1,17 @@
 // Convolutions of single channels, channels last: a thread makes N neighbouring channels of RUN neighbouring places. T is the type in
-// memory, INDEX what counts packs of results; sums run over the taps in order, in f32. Weights lie as [taps, channels]; TAPS0 to TAPS2
+// memory, IDX what counts packs of results; sums run over the taps in order, in f32. Weights lie as [taps, channels]; TAPS0 to TAPS2
 // are the sides of a window, STRIDE and DILATION those of its last axis; where LINES is 0, there are too many taps to be unrolled.
-// FINISH(x) is what becomes of a sum. Neighbouring threads share
-// what they load: THREADS of them make ROWS rows of RUNS runs of PACKS packs.
+// FINISH(x) is what becomes of a sum. Neighbouring threads share what they load: THREADS of them make ROWS rows of RUNS runs of PACKS packs.
 extern "C" __global__ void run(const ConvolutionParameters p) {
   typedef Pack<T, N> Channels;
   const int channels = p.groups;
-  const INDEX tiles = channels / (N * PACKS), tiles_of_runs = (p.output[2] + RUN * RUNS - 1) / (RUN * RUNS),
+  const IDX tiles = channels / (N * PACKS), tiles_of_runs = (p.output[2] + RUN * RUNS - 1) / (RUN * RUNS),
               tiles_of_rows = (p.output[1] + ROWS - 1) / ROWS;
-  const INDEX total = p.batch * p.output[0] * tiles_of_rows * tiles_of_runs * tiles * THREADS, step = (INDEX)gridDim.x * blockDim.x;
+  const IDX total = p.batch * p.output[0] * tiles_of_rows * tiles_of_runs * tiles * THREADS, step = (IDX)gridDim.x * blockDim.x;
   const i64 plane = (i64)p.input[0] * p.input[1] * p.input[2];
-  for (INDEX i = (INDEX)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
+  for (IDX i = (IDX)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
     const int thread = (int)(i % THREADS);
-    INDEX rest = i / THREADS;
+    IDX rest = i / THREADS;
     const int first = ((int)(rest % tiles) * PACKS + thread % PACKS) * N;
     rest /= tiles;
     const int y2 = ((int)(rest % tiles_of_runs) * RUNS + thread / PACKS % RUNS) * RUN;

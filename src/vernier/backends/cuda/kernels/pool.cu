@@ -1,16 +1,16 @@
 // Pools over windows of up to three axes: a thread makes the results of one window, of N neighbouring channels where they lie last.
-// T is the type of elements, INDEX what counts packs of results; KIND says which pool. TAPS0 to TAPS2 are the sides of the window.
+// T is the type of elements, IDX what counts packs of results; KIND says which pool. TAPS0 to TAPS2 are the sides of the window.
 #define MAXIMUM 0
 #define AVERAGE 1        // of the taps inside the image
 #define PADDED_AVERAGE 2  // of those in the padding, too, as zeros
 #define POWER 3
 extern "C" __global__ void run(const PoolParameters p) {
   typedef Pack<T, N> Channels;
-  const INDEX packs = (INDEX)(p.channels / N), windows = (INDEX)p.output[0] * p.output[1] * p.output[2];
+  const IDX packs = (IDX)(p.channels / N), windows = (IDX)p.output[0] * p.output[1] * p.output[2];
   const i64 size = (i64)p.input[0] * p.input[1] * p.input[2];
-  const INDEX total = (INDEX)(p.planes * windows * packs), step = (INDEX)gridDim.x * blockDim.x;
-  for (INDEX i = (INDEX)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
-    const INDEX place = i / packs, plane = place / windows;
+  const IDX total = (IDX)(p.planes * windows * packs), step = (IDX)gridDim.x * blockDim.x;
+  for (IDX i = (IDX)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
+    const IDX place = i / packs, plane = place / windows;
     const T* x = (const T*)p.x + (i64)plane * size * p.channels + (i % packs) * N;
     int rest = (int)(place % windows), first[3];
     for (int axis = 2; axis >= 0; --axis) {

@@ -51,7 +51,7 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
                              {"KIND", kind},
                              {"LOWEST", lowest_text(x.element)},
                              {"N", std::to_string(width)},
-                             {"INDEX", std::string(index_type(packs))},
+                             {"IDX", std::string(index_type(packs))},
                              {"INDICES", indices ? "1" : "0"}};
   define_taps(parameters, definitions);
   kernel->launch(kernel_source("pool", definitions), grid_over(packs), parameters,
